@@ -1,0 +1,81 @@
+// Where the accelerator's idle time went. Arithmetic on times only: no threads, no clock, no I/O.
+//
+// For step i: h_i the batch is complete in staging memory, [cs_i, ce_i] its copy, [s_i, e_i] the step. T0 is the first
+// open or read of the epoch, T1 the end of its last step. idle = (T1 - T0 - sum(e_i - s_i)) / (T1 - T0). The gap before
+// step i runs from e_{i-1} (or T0) to s_i and is cut at h_i and ce_i:
+//     before h_i      the loader was late: at each instant shared in proportion to what the batch's outstanding samples
+//     were in
+//                     (no slot yet: staging; slot but not issued, or reading: read; opening: open; decoding: decode)
+//     h_i to ce_i     h2d
+//     after ce_i      sync
+// What cannot be placed is `other`. The parts sum to the whole.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "cuda/device.h"
+#include "loaders/batch.h"
+
+namespace feedline {
+
+enum class Cause { open, read, decode, staging, h2d, sync, other };
+inline constexpr std::size_t kCauses = 7;
+std::string_view to_string(Cause cause);
+
+// Nanoseconds by cause; fractional because instants are shared.
+struct Causes {
+    std::array<double, kCauses> ns{};
+    double& operator[](Cause cause) { return ns[static_cast<std::size_t>(cause)]; }
+    double operator[](Cause cause) const { return ns[static_cast<std::size_t>(cause)]; }
+    double total() const;
+    Causes& operator+=(const Causes& other);
+};
+
+// The gap [gap_start, step.start_ns) by cause. Empty gap: all zero.
+Causes attribute_gap(Nanoseconds gap_start, const StepTimes& step, Nanoseconds slot_ns,
+                     std::span<const RequestTrace> trace);
+
+struct IdleFigures {
+    Nanoseconds t0_ns = 0;
+    Nanoseconds t1_ns = 0;
+    std::uint64_t steps = 0;
+    double busy_ns = 0;                        // sum of step lengths; mean over devices
+    double idle_ns = 0;                        // T1 - T0 - busy; mean over devices
+    double fraction = 0;                       // idle / (T1 - T0); 0 when nothing ran
+    std::optional<double> steady_fraction;     // steps after max(1, warm-up); absent when there are none
+    std::optional<double> mlperf_utilization;  // as MLPerf Storage counts AU; absent with fewer than 2 steps
+    std::optional<double> drift;               // rate of the second half of the steps / first half - 1
+    Causes by_cause;                           // sums to idle_ns
+};
+
+// One device over one epoch. Steps are added in order.
+class Timeline {
+public:
+    explicit Timeline(std::uint64_t warmup_steps) : warmup_steps_(warmup_steps) {}
+    void begin(Nanoseconds t0_ns);
+    void add(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
+    // Figures so far. `t1_ns` 0: the end of this device's last step; else the end of the last step of any device, the
+    // time from the own end to it being `sync`.
+    IdleFigures figures(Nanoseconds t1_ns = 0) const;
+    Nanoseconds last_end_ns() const { return last_end_ns_; }
+    const std::vector<Nanoseconds>& step_ends() const { return ends_; }
+
+private:
+    std::uint64_t warmup_steps_;
+    Nanoseconds t0_ns_ = 0;
+    Nanoseconds last_end_ns_ = 0;
+    double busy_ns_ = 0;
+    Causes causes_;
+    std::vector<Nanoseconds> starts_;
+    std::vector<Nanoseconds> ends_;
+};
+
+// Means over devices of idle and causes, T1 the last device's.
+IdleFigures combine(std::span<const Timeline> devices);
+
+}  // namespace feedline

@@ -1,0 +1,141 @@
+#include "core/error.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace feedline {
+
+std::string_view to_string(ErrorKind kind) {
+    switch (kind) {
+        case ErrorKind::usage: return "usage";
+        case ErrorKind::io: return "io";
+        case ErrorKind::corrupt: return "corrupt";
+        case ErrorKind::out_of_space: return "out of space";
+        case ErrorKind::changed: return "changed";
+        case ErrorKind::timeout: return "timeout";
+        case ErrorKind::unsupported: return "unsupported";
+        case ErrorKind::interrupted: return "interrupted";
+        case ErrorKind::internal: return "internal";
+    }
+    return "unknown";
+}
+
+int exit_code(ErrorKind kind) {
+    switch (kind) {
+        case ErrorKind::usage: return 2;
+        case ErrorKind::unsupported: return 4;
+        case ErrorKind::interrupted: return 130;
+        case ErrorKind::io:
+        case ErrorKind::corrupt:
+        case ErrorKind::out_of_space:
+        case ErrorKind::changed:
+        case ErrorKind::timeout:
+        case ErrorKind::internal: return 5;
+    }
+    return 5;
+}
+
+Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
+    compose();
+}
+
+Error&& Error::at(std::string_view path) && {
+    path_ = path;
+    compose();
+    return std::move(*this);
+}
+
+Error&& Error::at(std::string_view path, std::uint64_t offset_bytes) && {
+    path_ = path;
+    offset_bytes_ = offset_bytes;
+    compose();
+    return std::move(*this);
+}
+
+Error&& Error::because(int error_number) && {
+    error_number_ = error_number;
+    compose();
+    return std::move(*this);
+}
+
+Error&& Error::advise(std::string_view advice) && {
+    advice_ = advice;
+    compose();
+    return std::move(*this);
+}
+
+void Error::compose() {
+    what_ = message_;
+    if (!path_.empty()) what_ += ": " + printable(path_);
+    if (offset_bytes_) what_ += fmt::format(" at offset {}", *offset_bytes_);
+    if (error_number_ != 0) {
+        what_ += fmt::format(": {} (errno {})", std::generic_category().message(error_number_), error_number_);
+    }
+    if (!advice_.empty()) what_ += ". " + advice_;
+}
+
+Error system_error(int error_number, std::string message, std::string_view path) {
+    const bool full = error_number == ENOSPC || error_number == EDQUOT;
+    return Error(full ? ErrorKind::out_of_space : ErrorKind::io, std::move(message)).at(path).because(error_number);
+}
+
+namespace {
+
+// Length of the valid UTF-8 sequence at the start of `s` (1 to 4), or 0 (RFC 3629: no overlong forms, no surrogates).
+std::size_t utf8_sequence_length(std::string_view s) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(s[i]); };
+    const unsigned lead = byte(0);
+    std::size_t length = 0;
+    unsigned code = 0;
+    if (lead < 0x80) return 1;
+    if (lead >= 0xC2 && lead <= 0xDF) {
+        length = 2;
+        code = lead & 0x1FU;
+    } else if (lead >= 0xE0 && lead <= 0xEF) {
+        length = 3;
+        code = lead & 0x0FU;
+    } else if (lead >= 0xF0 && lead <= 0xF4) {
+        length = 4;
+        code = lead & 0x07U;
+    } else {
+        return 0;
+    }
+    if (s.size() < length) return 0;
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0U) != 0x80U) return 0;
+        code = (code << 6U) | (byte(i) & 0x3FU);
+    }
+    if (length == 3 && (code < 0x800 || (code >= 0xD800 && code <= 0xDFFF))) return 0;
+    if (length == 4 && (code < 0x10000 || code > 0x10FFFF)) return 0;
+    return length;
+}
+
+}  // namespace
+
+std::string printable(std::string_view bytes) {
+    std::string text;
+    text.reserve(bytes.size());
+    while (!bytes.empty()) {
+        const std::size_t length = utf8_sequence_length(bytes);
+        const auto first = static_cast<unsigned char>(bytes.front());
+        // C1 controls are U+0080 to U+009F: two bytes, C2 80 to C2 9F.
+        const bool control = first < 0x20 || first == 0x7F ||
+                             (length == 2 && first == 0xC2 && static_cast<unsigned char>(bytes[1]) < 0xA0);
+        if (length == 0 || control) {
+            const std::size_t escaped = length == 0 ? 1 : length;
+            for (std::size_t i = 0; i < escaped; ++i) {
+                text += fmt::format("\\x{:02x}", static_cast<unsigned char>(bytes[i]));
+            }
+            bytes.remove_prefix(escaped);
+        } else {
+            text.append(bytes.substr(0, length));
+            bytes.remove_prefix(length);
+        }
+    }
+    return text;
+}
+
+}  // namespace feedline

@@ -1,0 +1,108 @@
+// What every format reduces to: an index of extents. Sample i lies in one shard at (offset, length).
+//
+// Formats know nothing of I/O engines; engines know nothing of formats. A Dataset is immutable once opened: every const
+// member may be called from any thread at once.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace feedline {
+
+using SampleId = std::uint64_t;  // 0 .. size()-1, in the dataset's own order
+using ShardId = std::uint32_t;
+
+// Where a sample's record lies. In the files format every file is a shard of its own and offset_bytes is 0.
+struct Extent {
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t length_bytes = 0;
+    ShardId shard = 0;
+};
+
+// What an engine opens or reads from: an open descriptor, or a name to open relative to a directory descriptor.
+struct Source {
+    int fd = -1;      // >= 0: already open, stays open; the rest is unused
+    int dir_fd = -1;  // directory for openat
+    const char* name =
+        nullptr;  // NUL-terminated, relative to dir_fd; lives as long as the dataset or the caller's scratch
+    // The extent is the whole file: the engine asks for one byte more than expected and reports growth.
+    bool whole_file = false;
+};
+
+// A thing found while indexing that is no sample, counted by kind and named by its first occurrence.
+struct Oddity {
+    std::string kind;  // "dangling link", "unreadable directory", "socket", "hidden directory", "empty file", ...
+    std::uint64_t count = 0;
+    std::string example;  // path of the first one, raw bytes
+};
+
+struct ClassName {
+    std::string name;        // raw bytes of the directory name
+    std::int64_t label = 0;  // sorted names -> 0, 1, 2, ...
+    std::uint64_t samples = 0;
+};
+
+struct DatasetInfo {
+    std::string path;    // as the user gave it
+    std::string format;  // "files", ...
+    std::uint64_t samples = 0;
+    std::uint64_t shards = 0;
+    std::uint64_t bytes = 0;             // sum of record lengths
+    std::uint64_t max_length_bytes = 0;  // longest record
+    std::vector<ClassName> classes;      // empty: the dataset has no labels
+    std::vector<Oddity> oddities;
+};
+
+class Dataset {
+public:
+    virtual ~Dataset() = default;
+
+    virtual const DatasetInfo& info() const = 0;
+    std::uint64_t size() const { return info().samples; }
+
+    // extents[k] = where sample ids[k] lies. The spans have equal length; ids need no order and may repeat.
+    // In bulk because a virtual call and a cache miss a sample would cost more than the work.
+    virtual void locate(std::span<const SampleId> ids, std::span<Extent> extents) const = 0;
+
+    // How to open or read `shard`. `scratch` holds a composed name where one is needed and must live until the
+    // engine has accepted and opened the request.
+    virtual Source source(ShardId shard, std::string& scratch) const = 0;
+
+    virtual std::string path(ShardId shard) const = 0;  // full path, raw bytes, for messages
+    virtual std::string key(SampleId id) const = 0;     // unique; files: path relative to the root
+    virtual std::optional<std::int64_t> label(SampleId id) const = 0;
+};
+
+// How sure a format is that a path is its own, by content, never by suffix alone.
+enum class Confidence { no, maybe, yes };
+
+struct OpenOptions {
+    unsigned threads = 0;         // for indexing; 0: as many as cores
+    bool include_hidden = false;  // files: descend into directories whose name starts with a dot
+    // Called now and then from an indexing thread with the number of samples found so far; may be empty.
+    void (*progress)(std::uint64_t samples, void* context) = nullptr;
+    void* progress_context = nullptr;
+};
+
+class Format {
+public:
+    virtual ~Format() = default;
+    virtual std::string_view name() const = 0;
+    virtual Confidence probe(const std::string& path) const = 0;
+    // Throws Error{usage} for what is not a dataset of this format (missing, empty, a file instead of a directory),
+    // Error{io, corrupt} for what cannot be read.
+    virtual std::unique_ptr<Dataset> open(const std::string& path, const OpenOptions& options) const = 0;
+};
+
+// Every format of this build, in a fixed order.
+std::span<const Format* const> all_formats();
+
+// `name` is "auto" or a format's name. Throws Error{usage} naming what was looked for and what would be needed.
+std::unique_ptr<Dataset> open_dataset(const std::string& path, std::string_view name, const OpenOptions& options);
+
+}  // namespace feedline

@@ -1,0 +1,66 @@
+// What is to be read, batch by batch, and where each byte goes: a pure function of dataset, order and alignment.
+//
+// A batch's records are laid out one after the other in the order of its samples, or, where neighbours of one shard
+// follow each other, as one run that is read with one request. The slab is a ring of bytes: batch i starts where batch
+// i-1 ended, or at 0 where it would not fit before the end; any `slots` consecutive batches never overlap.
+//
+// Thread-safety: BatchPlanner is used by one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "loaders/batch.h"
+#include "loaders/engine/engine.h"
+#include "loaders/order.h"
+
+namespace feedline {
+
+// One read: a sample, or a run of neighbours in one shard.
+struct PlannedRead {
+    Extent extent;                        // of the whole run
+    std::uint64_t slab_offset_bytes = 0;  // destination, from the slab's start
+    std::uint32_t first_sample = 0;       // in PlannedBatch::samples
+    std::uint32_t samples = 1;
+};
+
+struct PlannedBatch {
+    std::uint64_t index = 0;
+    std::uint64_t slab_offset_bytes = 0;
+    std::uint64_t bytes = 0;  // span from slab_offset_bytes, padding included
+    std::uint64_t payload_bytes = 0;
+    std::vector<SampleView> samples;  // offsets from slab_offset_bytes
+    std::vector<PlannedRead> reads;
+};
+
+struct PlanOptions {
+    Alignment alignment;
+    unsigned slots = 8;
+    std::uint64_t coalesce_limit_bytes = 1U << 20U;  // a run is never longer, unless one record is
+};
+
+// Bytes of slab that these orders (one an epoch) need for any `slots` consecutive batches. Exact up to about 20 million
+// samples, above that an upper bound from the longest record.
+std::uint64_t slab_bytes(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options);
+
+class BatchPlanner {
+public:
+    BatchPlanner(const Dataset& dataset, const Order& order, const PlanOptions& options, std::uint64_t slab_bytes);
+
+    std::uint64_t batches() const { return order_.batches(); }
+    // Plans the next batch into `out`, whose vectors are reused. False when there is none left.
+    bool next(PlannedBatch& out);
+
+private:
+    const Dataset& dataset_;
+    const Order& order_;
+    PlanOptions options_;
+    std::uint64_t slab_bytes_;
+    std::uint64_t next_batch_ = 0;
+    std::uint64_t cursor_bytes_ = 0;
+    std::vector<SampleId> ids_;
+    std::vector<Extent> extents_;
+};
+
+}  // namespace feedline
