@@ -31,6 +31,9 @@ function(feedline_library name)
   target_link_libraries(${name} PUBLIC feedline_settings ${ARG_DEPENDS})
 endfunction()
 
+# The programs that hold tests marked CONCURRENT: all that the thread sanitizer needs.
+add_custom_target(feedline_concurrent_tests)
+
 # feedline_test(NAME SOURCES... DEPENDS... [CONCURRENT] [LABELS...]): one GoogleTest program whose cases ctest lists one by one.
 # CONCURRENT marks it for the thread sanitizer: `ctest -L concurrent`.
 function(feedline_test name)
@@ -40,6 +43,7 @@ function(feedline_test name)
   set(labels ${ARG_LABELS})
   if(ARG_CONCURRENT)
     list(APPEND labels concurrent)
+    add_dependencies(feedline_concurrent_tests ${name})
   endif()
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
