@@ -36,46 +36,70 @@ struct Causes {
     Causes& operator+=(const Causes& other);
 };
 
-// The gap [gap_start, step.start_ns) by cause. Empty gap: all zero.
-Causes attribute_gap(Nanoseconds gap_start, const StepTimes& step, Nanoseconds slot_ns,
-                     std::span<const RequestTrace> trace);
+// Cuts gaps into causes. An object, because it keeps the memory it sorts in from one gap to the next.
+class GapAttribution {
+public:
+    // The gap [gap_start, step.start_ns) by cause; an empty gap is all zero. `trace` is only looked at where the gap
+    // begins before step.ready_ns; its cost is then one pass over it and a sort of the transitions that lie in the gap.
+    Causes operator()(Nanoseconds gap_start, const StepTimes& step, Nanoseconds slot_ns,
+                      std::span<const RequestTrace> trace);
+
+private:
+    // `samples` samples leave one state for another.
+    struct Transition {
+        Nanoseconds time_ns;
+        std::uint32_t samples;
+        std::uint8_t from;
+        std::uint8_t to;
+    };
+
+    void share(Nanoseconds from_ns, Nanoseconds to_ns, std::span<const RequestTrace> trace, Causes& causes);
+
+    std::vector<Transition> transitions_;
+};
 
 struct IdleFigures {
     Nanoseconds t0_ns = 0;
     Nanoseconds t1_ns = 0;
-    std::uint64_t steps = 0;
-    double busy_ns = 0;                        // sum of step lengths; mean over devices
-    double idle_ns = 0;                        // T1 - T0 - busy; mean over devices
-    double fraction = 0;                       // idle / (T1 - T0); 0 when nothing ran
-    std::optional<double> steady_fraction;     // steps after max(1, warm-up); absent when there are none
+    std::uint64_t steps = 0;  // of all devices
+    double busy_ns = 0;       // sum of step lengths; mean over devices
+    double idle_ns = 0;       // T1 - T0 - busy; mean over devices
+    double fraction = 0;      // idle / (T1 - T0); 0 when nothing ran
+    // With w = max(1, warm-up steps), over the steps after the first w of each device; means over devices.
+    std::optional<double> steady_fraction;     // 1 - sum of step lengths / (e_n - e_w); absent when there are none
     std::optional<double> mlperf_utilization;  // as MLPerf Storage counts AU; absent with fewer than 2 steps
-    std::optional<double> drift;               // rate of the second half of the steps / first half - 1
-    Causes by_cause;                           // sums to idle_ns
+    std::optional<double> drift;  // steps a second in the second half of them / in the first half - 1; absent below 2
+    Causes by_cause;              // sums to idle_ns
 };
 
 // One device over one epoch. Steps are added in order.
 class Timeline {
 public:
-    explicit Timeline(std::uint64_t warmup_steps) : warmup_steps_(warmup_steps) {}
+    explicit Timeline(std::uint64_t warmup_steps) : first_steady_(warmup_steps > 1 ? warmup_steps : 1) {}
     void begin(Nanoseconds t0_ns);
+    // The step may neither start before the last one's end nor end before its start: clocks of two devices laid on one
+    // timeline can be off by their resolution, and what overlaps is cut off, so that nothing counts twice.
     void add(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
-    // Figures so far. `t1_ns` 0: the end of this device's last step; else the end of the last step of any device, the
-    // time from the own end to it being `sync`.
+    // Figures so far; cheap, whatever the number of steps. `t1_ns` 0: the end of this device's last step; else the end
+    // of the last step of any device, the time from the own end to it being `sync`.
     IdleFigures figures(Nanoseconds t1_ns = 0) const;
-    Nanoseconds last_end_ns() const { return last_end_ns_; }
+    Nanoseconds t0_ns() const { return t0_ns_; }
+    Nanoseconds last_end_ns() const { return last_end_ns_; }  // T0 before the first step
     const std::vector<Nanoseconds>& step_ends() const { return ends_; }
 
 private:
-    std::uint64_t warmup_steps_;
+    std::uint64_t first_steady_;  // w
     Nanoseconds t0_ns_ = 0;
     Nanoseconds last_end_ns_ = 0;
     double busy_ns_ = 0;
+    double busy_after_first_ns_ = 0;
+    double busy_steady_ns_ = 0;
     Causes causes_;
-    std::vector<Nanoseconds> starts_;
     std::vector<Nanoseconds> ends_;
+    GapAttribution attribute_;
 };
 
-// Means over devices of idle and causes, T1 the last device's.
+// Means over devices of idle and causes, T1 the last device's. All began at the same T0. At least one device.
 IdleFigures combine(std::span<const Timeline> devices);
 
 }  // namespace feedline
