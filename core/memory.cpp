@@ -113,10 +113,13 @@ std::uint64_t left_along(const std::string& root, const Mount& mount, std::strin
         const std::string below = path.substr(mount.root.size());
         if (below.empty() || below.front() == '/') path = below;
     }
+    const std::string base = root + mount.point;
     std::uint64_t left = kUnlimited;
     while (true) {
         while (!path.empty() && path.back() == '/') path.pop_back();
-        left = std::min(left, left_in(root + mount.point + path, files));
+        std::string directory = base;
+        directory += path;
+        left = std::min(left, left_in(directory, files));
         if (path.empty()) return left;
         path.erase(path.rfind('/') == std::string::npos ? 0 : path.rfind('/'));
     }

@@ -40,19 +40,31 @@ struct PlanOptions {
     std::uint64_t coalesce_limit_bytes = 1U << 20U;  // a run is never longer, unless one record is
 };
 
-// Bytes of slab that these orders (one an epoch) need for any `slots` consecutive batches. Exact up to about 20 million
-// samples, above that an upper bound from the longest record.
-std::uint64_t slab_bytes(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options);
+// Memory that orders ask for.
+struct StagingNeed {
+    std::uint64_t slab_bytes = 0;       // of ring, so that any `slots` consecutive batches find room
+    std::uint64_t max_batch_bytes = 0;  // the longest span of one batch: what a device buffer must hold
+};
+
+// What these orders (one an epoch; the ring starts anew with each) need. From the true sizes of all batches up to about
+// 20 million samples, above that an upper bound from the longest record.
+StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options);
 
 class BatchPlanner {
 public:
+    // `dataset` and `order` must outlive it.
     BatchPlanner(const Dataset& dataset, const Order& order, const PlanOptions& options, std::uint64_t slab_bytes);
 
     std::uint64_t batches() const { return order_.batches(); }
-    // Plans the next batch into `out`, whose vectors are reused. False when there is none left.
+    // Plans the next batch into `out`, whose vectors are reused. False when there is none left. Throws Error{usage}
+    // when a batch alone is larger than the slab.
     bool next(PlannedBatch& out);
+    // The next batch is batch 0 again, behind the last one in the ring.
+    void rewind() { next_batch_ = 0; }
 
 private:
+    void append(std::span<const SampleId> ids, PlannedBatch& out);
+
     const Dataset& dataset_;
     const Order& order_;
     PlanOptions options_;
