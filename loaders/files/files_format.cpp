@@ -1,0 +1,158 @@
+#include "loaders/files/files_format.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+
+#include "core/error.h"
+#include "loaders/files/directory_handles.h"
+#include "loaders/files/index.h"
+#include "loaders/files/scan.h"
+
+namespace feedline {
+namespace {
+
+class FilesDataset final : public Dataset {
+public:
+    FilesDataset(const std::string& path, ScannedTree& tree, Fd root)
+        : index_(tree), handles_(index_, std::move(root), path, directory_handle_budget()) {
+        info_.path = path;
+        info_.format = "files";
+        info_.samples = index_.files();
+        info_.shards = index_.files();
+        info_.bytes = index_.bytes();
+        info_.max_length_bytes = index_.max_length_bytes();
+        find_classes();
+        note_oddities(tree);
+    }
+
+    const DatasetInfo& info() const override { return info_; }
+
+    void locate(std::span<const SampleId> ids, std::span<Extent> extents) const override {
+        constexpr std::size_t kAhead = 16;
+        for (std::size_t k = 0; k < ids.size(); ++k) {
+            if (k + kAhead < ids.size()) index_.prefetch_length(static_cast<ShardId>(ids[k + kAhead]));
+            const auto file = static_cast<ShardId>(ids[k]);
+            extents[k] = {0, index_.length_bytes(file), file};
+        }
+    }
+
+    Source source(ShardId shard, std::string& scratch) const override {
+        const FileIndex::DirectoryId directory = index_.directory_of(shard);
+        const char* name = index_.name(shard, directory);
+        const DirectoryHandles::Place place = handles_.nearest(directory);
+        if (place.directory != directory) {
+            scratch = index_.relative_path(directory, place.directory, name);
+            name = scratch.c_str();
+        }
+        return {-1, place.dir_fd, name, true};
+    }
+
+    std::string path(ShardId shard) const override {
+        return info_.path + (info_.path.ends_with('/') ? "" : "/") + key(shard);
+    }
+
+    std::string key(SampleId id) const override {
+        const auto file = static_cast<ShardId>(id);
+        const FileIndex::DirectoryId directory = index_.directory_of(file);
+        return index_.relative_path(directory, FileIndex::kRoot, index_.name(file, directory));
+    }
+
+    std::optional<std::int64_t> label(SampleId id) const override {
+        const FileIndex::DirectoryId directory = index_.directory_of(static_cast<ShardId>(id));
+        const FileIndex::DirectoryId top = index_.class_directory(directory);
+        if (top == FileIndex::kRoot) return std::nullopt;
+        return static_cast<std::int64_t>(std::lower_bound(class_directories_.begin(), class_directories_.end(), top) -
+                                         class_directories_.begin());
+    }
+
+private:
+    void find_classes() {
+        for (FileIndex::DirectoryId d = 1; d < index_.directories(); ++d) {
+            if (index_.class_directory(d) == d) {
+                info_.classes.push_back(
+                    {std::string(index_.directory_name(d)), static_cast<std::int64_t>(class_directories_.size()), 0});
+                class_directories_.push_back(d);
+            }
+            info_.classes.back().samples += index_.files_directly_in(d);
+        }
+    }
+
+    void note_oddities(ScannedTree& tree) {
+        for (const ScannedDirectory* child : tree.directories.front().children) {
+            const auto same_name = [&](const ClassName& c) { return c.name < child->name; };
+            const auto found = std::partition_point(info_.classes.begin(), info_.classes.end(), same_name);
+            const bool has_samples = found != info_.classes.end() && found->name == child->name;
+            if (child->was_read && !has_samples) tree.oddities.add("empty class directory", child->name);
+        }
+        const std::uint32_t at_root = index_.files_directly_in(FileIndex::kRoot);
+        if (!info_.classes.empty() && at_root != 0) {
+            tree.oddities.add("file outside any class", index_.name(0, FileIndex::kRoot), at_root);
+        }
+        info_.oddities = tree.oddities.list();
+    }
+
+    FileIndex index_;
+    DirectoryHandles handles_;
+    std::vector<FileIndex::DirectoryId> class_directories_;  // ascending; the position is the label
+    DatasetInfo info_;
+};
+
+Error nothing_to_read(const std::string& path, const ScannedTree& tree) {
+    std::string found;
+    for (const Oddity& oddity : tree.oddities.list()) {
+        found += fmt::format("{}{} x {} (such as {})", found.empty() ? "" : ", ", oddity.count, oddity.kind,
+                             printable(oddity.example));
+    }
+    if (found.empty() && tree.directories.size() > 1) {
+        found = fmt::format("{} empty directories", tree.directories.size() - 1);
+    }
+    return Error(ErrorKind::usage, "no files to read in this directory")
+        .at(path)
+        .advise("Found instead: " + (found.empty() ? "nothing" : found));
+}
+
+Fd open_root(const std::string& path) {
+    struct stat st {};
+    if (stat(path.c_str(), &st) != 0) {
+        const int error_number = errno;
+        const bool missing =
+            error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP || error_number == ENAMETOOLONG;
+        throw Error(missing ? ErrorKind::usage : ErrorKind::io, "cannot find the dataset")
+            .at(path)
+            .because(error_number);
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        throw Error(ErrorKind::usage, "not a directory, and the files format reads a directory of files").at(path);
+    }
+    Fd root(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root) throw system_error(errno, "cannot open the dataset's directory", path);
+    return root;
+}
+
+}  // namespace
+
+Confidence FilesFormat::probe(const std::string& path) const {
+    struct stat st {};
+    return stat(path.c_str(), &st) == 0 && S_ISDIR(st.st_mode) ? Confidence::maybe : Confidence::no;
+}
+
+std::unique_ptr<Dataset> FilesFormat::open(const std::string& path, const OpenOptions& options) const {
+    Fd root = open_root(path);
+    ScanOptions scan;
+    scan.threads = options.threads != 0 ? options.threads : std::max(1U, std::thread::hardware_concurrency());
+    scan.include_hidden = options.include_hidden;
+    scan.progress = options.progress;
+    scan.progress_context = options.progress_context;
+    ScannedTree tree = scan_tree(root.get(), path, scan);
+    const bool any = std::any_of(tree.directories.begin(), tree.directories.end(),
+                                 [](const auto& d) { return d.files.size() != 0; });
+    if (!any) throw nothing_to_read(path, tree);
+    return std::make_unique<FilesDataset>(path, tree, std::move(root));
+}
+
+}  // namespace feedline

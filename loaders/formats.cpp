@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <string>
+
+#include "core/error.h"
+#include "loaders/dataset.h"
+#include "loaders/files/files_format.h"
+
+namespace feedline {
+namespace {
+
+// Adding a format: its header above, one line here, its sources in CMakeLists.txt.
+const FilesFormat kFiles;
+constexpr std::array<const Format*, 1> kFormats = {&kFiles};
+
+std::string known_names() {
+    std::string names = "auto";
+    for (const Format* format : kFormats) names += fmt::format(", {}", format->name());
+    return names;
+}
+
+const Format& detect(const std::string& path) {
+    const Format* best = nullptr;
+    Confidence confidence = Confidence::no;
+    for (const Format* format : kFormats) {
+        const Confidence probed = format->probe(path);
+        if (probed > confidence) {
+            best = format;
+            confidence = probed;
+        }
+    }
+    if (best != nullptr) return *best;
+    struct stat st {};
+    if (stat(path.c_str(), &st) != 0) {
+        const int error_number = errno;
+        const bool missing =
+            error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP || error_number == ENAMETOOLONG;
+        throw Error(missing ? ErrorKind::usage : ErrorKind::io, "cannot find the dataset")
+            .at(path)
+            .because(error_number);
+    }
+    throw Error(ErrorKind::usage, S_ISDIR(st.st_mode) ? "no known dataset format in this directory"
+                                                      : "this file is of no known dataset format")
+        .at(path)
+        .advise("A directory of files is needed (formats: " + known_names() + ")");
+}
+
+}  // namespace
+
+std::span<const Format* const> all_formats() {
+    return kFormats;
+}
+
+std::unique_ptr<Dataset> open_dataset(const std::string& path, std::string_view name, const OpenOptions& options) {
+    if (path.empty()) throw Error(ErrorKind::usage, "the dataset's path is empty");
+    if (name == "auto") return detect(path).open(path, options);
+    for (const Format* format : kFormats) {
+        if (format->name() == name) return format->open(path, options);
+    }
+    throw Error(ErrorKind::usage, fmt::format("unknown format '{}'", printable(name)))
+        .advise("Known: " + known_names());
+}
+
+}  // namespace feedline
