@@ -1,8 +1,8 @@
 // What is to be read, batch by batch, and where each byte goes: a pure function of dataset, order and alignment.
 //
 // A batch's records are laid out one after the other in the order of its samples, or, where neighbours of one shard
-// follow each other, as one run that is read with one request. The slab is a ring of bytes: batch i starts where batch
-// i-1 ended, or at 0 where it would not fit before the end; any `slots` consecutive batches never overlap.
+// follow each other, as one run that is read with one request. The slab is a ring of bytes (ring.h); in one of the size
+// that staging_need() says, any `slots` consecutive batches never overlap.
 //
 // Thread-safety: BatchPlanner is used by one thread at a time.
 #pragma once
@@ -14,6 +14,7 @@
 #include "loaders/batch.h"
 #include "loaders/engine/engine.h"
 #include "loaders/order.h"
+#include "loaders/ring.h"
 
 namespace feedline {
 
@@ -35,7 +36,7 @@ struct PlannedBatch {
 };
 
 struct PlanOptions {
-    Alignment alignment;
+    Alignment alignment{};
     unsigned slots = 8;
     std::uint64_t coalesce_limit_bytes = 1U << 20U;  // a run is never longer, unless one record is
 };
@@ -63,14 +64,15 @@ public:
     void rewind() { next_batch_ = 0; }
 
 private:
-    void append(std::span<const SampleId> ids, PlannedBatch& out);
+    void append(std::size_t first, std::size_t count, PlannedBatch& out);
+    void close_run(PlannedBatch& out) const;
 
     const Dataset& dataset_;
     const Order& order_;
     PlanOptions options_;
-    std::uint64_t slab_bytes_;
+    Ring ring_;
     std::uint64_t next_batch_ = 0;
-    std::uint64_t cursor_bytes_ = 0;
+    std::uint64_t next_payload_bytes_ = 0;  // where the next record of the open run goes, from the batch's start
     std::vector<SampleId> ids_;
     std::vector<Extent> extents_;
 };

@@ -1,0 +1,189 @@
+#include "loaders/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.h"
+#include "core/units.h"
+
+namespace feedline {
+namespace {
+
+// Located at once: enough for the index to hide its cache misses, few enough to stay in the first-level cache.
+constexpr std::size_t kPiece = 256;
+
+// Above so many samples staging_need() does not visit them all: a few seconds of planning for nothing but a tight fit.
+constexpr std::uint64_t kExactSamples = 20'000'000;
+
+// Every request starts on a cache line of its own: two workers never write to one line, and the kernel copies faster to
+// an aligned address.
+constexpr std::uint64_t kLineBytes = 64;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+std::uint64_t start_alignment(const Alignment& alignment) {
+    return std::max<std::uint64_t>(kLineBytes, alignment.memory_bytes);
+}
+
+// Whether `next` follows `run` in its shard and may be read with it.
+bool continues(const Extent& run, const Extent& next, std::uint64_t limit_bytes) {
+    return next.shard == run.shard && next.offset_bytes == run.offset_bytes + run.length_bytes &&
+           run.length_bytes + next.length_bytes <= limit_bytes;
+}
+
+// Length of the span of one batch, built record by record as BatchPlanner lays it out.
+class SpanLength {
+public:
+    explicit SpanLength(const PlanOptions& options) : options_(options) {}
+
+    void add(const Extent& extent) {
+        if (open_ && continues(run_, extent, options_.coalesce_limit_bytes)) {
+            run_.length_bytes += extent.length_bytes;
+            return;
+        }
+        close();
+        run_ = extent;
+        open_ = true;
+    }
+    std::uint64_t close() {
+        if (open_) {
+            bytes_ = round_up(bytes_, start_alignment(options_.alignment)) +
+                     footprint(options_.alignment, run_).capacity_bytes;
+        }
+        open_ = false;
+        return bytes_;
+    }
+
+private:
+    const PlanOptions& options_;
+    Extent run_;
+    bool open_ = false;
+    std::uint64_t bytes_ = 0;
+};
+
+// Lengths of all batches of one epoch.
+std::vector<std::uint64_t> span_lengths(const Dataset& dataset, const Order& order, const PlanOptions& options) {
+    std::vector<std::uint64_t> lengths;
+    lengths.reserve(order.batches());
+    std::vector<SampleId> ids;
+    std::vector<Extent> extents;
+    std::uint64_t batch = 0;
+    while (batch < order.batches()) {
+        // Small batches are located together.
+        ids.clear();
+        const std::uint64_t first = batch;
+        do {
+            const std::size_t before = ids.size();
+            ids.resize(before + order.batch_samples(batch));
+            order.batch(batch, std::span(ids).subspan(before));
+            ++batch;
+        } while (batch < order.batches() && ids.size() + order.batch_samples(batch) <= kPiece);
+        extents.resize(ids.size());
+        dataset.locate(ids, extents);
+        std::size_t at = 0;
+        for (std::uint64_t i = first; i < batch; ++i) {
+            SpanLength length(options);
+            const std::size_t end = at + order.batch_samples(i);
+            for (; at < end; ++at) length.add(extents[at]);
+            lengths.push_back(length.close());
+        }
+    }
+    return lengths;
+}
+
+// The longest that the record of `length_bytes` can make a batch's span grow by.
+std::uint64_t worst_footprint(const PlanOptions& options, std::uint64_t length_bytes) {
+    // A direct read pads most when the record begins with the last byte of a block.
+    const Extent worst{options.alignment.offset_bytes - 1, length_bytes, 0};
+    return round_up(footprint(options.alignment, worst).capacity_bytes, start_alignment(options.alignment));
+}
+
+}  // namespace
+
+StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options) {
+    std::uint64_t samples = 0;
+    for (const Order& order : epochs) samples += order.samples();
+    StagingNeed need;
+    if (samples <= kExactSamples) {
+        std::vector<std::vector<std::uint64_t>> lengths;
+        lengths.reserve(epochs.size());
+        for (const Order& order : epochs) lengths.push_back(span_lengths(dataset, order, options));
+        need.slab_bytes = ring_bytes(lengths, options.slots, start_alignment(options.alignment));
+        for (const auto& epoch : lengths) {
+            for (const std::uint64_t length : epoch) need.max_batch_bytes = std::max(need.max_batch_bytes, length);
+        }
+        return need;
+    }
+    const std::uint64_t worst = worst_footprint(options, dataset.info().max_length_bytes);
+    for (const Order& order : epochs) {
+        need.max_batch_bytes = std::max(need.max_batch_bytes, order.batch_samples(0) * worst);
+    }
+    need.slab_bytes = need.max_batch_bytes * (options.slots + 1ULL);
+    return need;
+}
+
+BatchPlanner::BatchPlanner(const Dataset& dataset, const Order& order, const PlanOptions& options,
+                           std::uint64_t slab_bytes)
+    : dataset_(dataset),
+      order_(order),
+      options_(options),
+      ring_(slab_bytes, start_alignment(options.alignment)),
+      extents_(kPiece) {}
+
+bool BatchPlanner::next(PlannedBatch& out) {
+    if (next_batch_ == order_.batches()) return false;
+    out.index = next_batch_;
+    out.bytes = 0;
+    out.payload_bytes = 0;
+    out.reads.clear();
+    ids_.resize(order_.batch_samples(next_batch_));
+    out.samples.resize(ids_.size());
+    order_.batch(next_batch_, ids_);
+    ++next_batch_;
+    for (std::size_t at = 0; at < ids_.size(); at += kPiece) {
+        append(at, std::min(kPiece, ids_.size() - at), out);
+    }
+    if (!out.reads.empty()) close_run(out);
+    if (out.bytes > ring_.bytes()) {
+        throw Error(ErrorKind::usage, fmt::format("batch {} needs {} of staging memory, which has {}", out.index,
+                                                  format_size(static_cast<double>(out.bytes)),
+                                                  format_size(static_cast<double>(ring_.bytes()))))
+            .advise("use a smaller --batch-size");
+    }
+    out.slab_offset_bytes = ring_.place(out.bytes);
+    for (PlannedRead& read : out.reads) read.slab_offset_bytes += out.slab_offset_bytes;
+    return true;
+}
+
+// Lays out samples [first, first + count); the last run stays open, for the next piece may continue it.
+void BatchPlanner::append(std::size_t first, std::size_t count, PlannedBatch& out) {
+    const std::span<const SampleId> ids = std::span(ids_).subspan(first, count);
+    const std::span<Extent> extents = std::span(extents_).first(count);
+    dataset_.locate(ids, extents);
+    for (std::size_t i = 0; i < count; ++i) {
+        const Extent& extent = extents[i];
+        if (!out.reads.empty() && continues(out.reads.back().extent, extent, options_.coalesce_limit_bytes)) {
+            out.reads.back().extent.length_bytes += extent.length_bytes;
+            ++out.reads.back().samples;
+        } else {
+            if (!out.reads.empty()) close_run(out);
+            const std::uint64_t start = round_up(out.bytes, start_alignment(options_.alignment));
+            // Where the payload starts does not depend on how long the run becomes.
+            next_payload_bytes_ = start + footprint(options_.alignment, extent).payload_offset_bytes;
+            out.reads.push_back({extent, start, static_cast<std::uint32_t>(first + i), 1});
+        }
+        out.samples[first + i] = {ids[i], next_payload_bytes_, extent.length_bytes, SampleStatus::ok};
+        next_payload_bytes_ += extent.length_bytes;
+        out.payload_bytes += extent.length_bytes;
+    }
+}
+
+void BatchPlanner::close_run(PlannedBatch& out) const {
+    const PlannedRead& run = out.reads.back();
+    out.bytes = run.slab_offset_bytes + footprint(options_.alignment, run.extent).capacity_bytes;
+}
+
+}  // namespace feedline
