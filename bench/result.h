@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bench/coldness.h"
 #include "bench/timeline.h"
+#include "core/histogram.h"
 
 namespace feedline {
 
@@ -21,6 +23,7 @@ struct LatencyFigures {
     std::int64_t p99 = 0;
     std::int64_t max = 0;
 };
+LatencyFigures latency_figures(const Histogram& histogram);
 
 struct EpochResult {
     double seconds = 0;  // T1 - T0
@@ -45,6 +48,9 @@ struct EpochResult {
     std::optional<std::uint64_t> device_reads;
     std::uint64_t syscalls = 0;
     bool partial = false;
+
+    double samples_per_second() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
+    double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
 
 struct ControlFigures {
@@ -69,10 +75,12 @@ std::string_view to_string(Bottleneck bottleneck);
 // One tier x format x engine x workload.
 struct Result {
     std::string name;  // "<tier>/<format>/<engine>/<workload>"
+    std::string tier_name;
+    std::string engine;    // in effect
+    std::string workload;  // preset, "custom" (a step time of the user's), or "rate" (step time 0)
     RunStatus status = RunStatus::ok;
     std::string error;               // of a failed one: the line that was printed
     nlohmann::ordered_json config;   // every option in effect
-    std::string engine;              // in effect
     std::vector<std::string> notes;  // fallbacks and warnings, each one sentence
     DatasetInfo dataset;
     TierInfo tier;
@@ -80,14 +88,14 @@ struct Result {
     std::string device_name;
     std::uint64_t batch_size = 0;
     double step_seconds = 0;
-    std::uint64_t accelerators = 1;
-    std::vector<EpochResult> epochs;
-    std::vector<std::vector<EpochResult>>
-        rounds;  // the epochs of each repetition after the first; empty with --rounds 1
+    unsigned accelerators = 1;
+    std::vector<std::vector<EpochResult>> rounds;  // the epochs of each repetition; one that failed may be empty
     Controls controls;
     std::optional<double> accelerators_sustained;
     Bottleneck bottleneck = Bottleneck::unknown;
     std::vector<std::uint32_t> step_ns;  // raw, of the last epoch
+
+    const EpochResult* last_epoch() const;  // nullptr when none was measured
 };
 
 struct Skipped {
@@ -109,7 +117,6 @@ struct Context {
     std::string kernel;
     std::string fingerprint;  // hash of what must match for figures to be comparable
 };
-Context make_context(const std::string& command);
 
 struct ResultFile {
     Context context;
@@ -117,19 +124,16 @@ struct ResultFile {
     std::vector<Skipped> skipped;
 };
 
+// `epochs` holds the epochs of the last repetition; `rounds` one entry for each repetition, its last epoch, with the
+// earlier ones in that entry's own `epochs` when there are any.
 nlohmann::ordered_json to_json(const ResultFile& file);
 nlohmann::ordered_json to_json(const Result& result);
+nlohmann::ordered_json to_json(const EpochResult& epoch);
 
 // Writes atomically (temporary name, fsync, rename). Throws Error{io, out_of_space} naming the file.
 void write_json(const ResultFile& file, const std::string& path);
 
-// The bottleneck by the rule of bench/README.md, from the last epoch and the controls:
-// accelerator if idle is below 2 %; else harness if the null-storage idle is over half of the measured; else h2d if
-// that cause is the largest; else storage if the warm idle is below half of the measured; else cpu. At step time 0
-// rates take the place of idle (a factor of 1.1 counts as a difference).
-Bottleneck find_bottleneck(const Result& result);
-
-// One sentence for a person: what holds the accelerators up, by which figure, and the next thing to try.
-std::string explain(const Result& result);
+// The same for any text; also what the CSV goes through.
+void write_file_atomically(const std::string& path, std::string_view content);
 
 }  // namespace feedline

@@ -125,6 +125,10 @@ std::string format_count(double count) {
     return digits;
 }
 
+std::string format_per_second(double rate) {
+    return rate < 100 ? fmt::format("{:.3g}", rate) : format_count(rate);
+}
+
 std::string format_percent(double fraction) {
     const double percent = fraction * 100;
     std::string text = fmt::format("{:.1f} %", percent);

@@ -50,6 +50,9 @@ TEST(Units, FiguresCarryTheirUnit) {
     EXPECT_EQ(format_time(200'000'000'000), "3 m 20 s");
     EXPECT_EQ(format_count(1281167), "1,281,167");
     EXPECT_EQ(format_count(12), "12");
+    EXPECT_EQ(format_per_second(0.43219), "0.432");
+    EXPECT_EQ(format_per_second(17.349), "17.3");
+    EXPECT_EQ(format_per_second(20116.2), "20,116");
 }
 
 TEST(Units, APercentageIsNeverRoundedToCertainty) {

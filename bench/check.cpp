@@ -1,0 +1,184 @@
+#include "bench/check.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string_view>
+
+#include "bench/require.h"
+#include "core/presets.h"
+#include "loaders/decode/decoder.h"
+
+namespace feedline {
+namespace {
+
+constexpr std::array<std::string_view, 7> kEngineNames{"auto",  "all",          "pread", "mmap",
+                                                       "uring", "uring-direct", "native"};
+
+[[noreturn]] void refuse(std::string why) {
+    throw Error(ErrorKind::usage, std::move(why));
+}
+
+void check_datasets(const BenchOptions& options) {
+    if (options.datasets.empty())
+        refuse("no dataset given. Name a directory of files, as in: feedline bench /data/train");
+    std::set<std::string> names;
+    for (const DatasetArgument& dataset : options.datasets) {
+        if (!names.insert(dataset.name).second) {
+            refuse(
+                fmt::format("two datasets are called '{}'; tell them apart with NAME=PATH", printable(dataset.name)));
+        }
+    }
+    if (options.format == "auto") return;
+    std::string known = "auto";
+    for (const Format* format : all_formats()) {
+        if (options.format == format->name()) return;
+        known += fmt::format(", {}", format->name());
+    }
+    refuse(fmt::format("no format '{}'; there are: {}", printable(options.format), known));
+}
+
+void check_engines(const BenchOptions& options) {
+    std::set<std::string> names;
+    for (const std::string& name : options.engines) {
+        if (std::find(kEngineNames.begin(), kEngineNames.end(), name) == kEngineNames.end()) {
+            refuse(fmt::format("no engine '{}'; there are: {}", printable(name), fmt::join(kEngineNames, ", ")));
+        }
+        if (!names.insert(name).second) refuse(fmt::format("engine '{}' is given twice", name));
+    }
+    for (const char* alone : {"all", "auto"}) {
+        if (names.contains(alone) && names.size() > 1) {
+            refuse(fmt::format("--engine {} stands alone, and was given with others", alone));
+        }
+    }
+}
+
+void check_reading(const BenchOptions& options, const Capabilities& machine) {
+    if (options.rank >= options.world) {
+        refuse(fmt::format("--rank {} of --world {}: ranks count from 0 to {}", options.rank, options.world,
+                           options.world - 1));
+    }
+    if (options.queue_depth > 0 && options.threads > options.queue_depth) {
+        refuse(
+            fmt::format("--threads {} with --queue-depth {}: the depth is over all threads, so some would have "
+                        "nothing to do",
+                        options.threads, options.queue_depth));
+    }
+    if (machine.max_threads > 0 && std::max<std::uint64_t>(options.threads, 1) > machine.max_threads) {
+        refuse(fmt::format("--threads {}: this user may run {}", options.threads, machine.max_threads));
+    }
+    if (options.drop_caches && options.cache != CacheMode::cold) {
+        refuse("--drop-caches is for --cache cold, which was not asked for");
+    }
+    if (options.drop_caches && !machine.root) {
+        refuse("--drop-caches needs root; --cache cold alone evicts the dataset's own pages without it");
+    }
+    if (options.decode == DecodeMode::crc && !machine.crc) {
+        refuse("--decode crc: this build has no CRC32C (built without isa-l; Debian: libisal-dev)");
+    }
+    if (options.decode == DecodeMode::jpeg && !machine.jpeg) {
+        refuse(
+            "--decode jpeg: this build has no JPEG decoder (built without libjpeg-turbo; Debian: libturbojpeg0-dev)");
+    }
+    if (options.steps > 0 && options.warmup_steps >= options.steps) {
+        refuse(fmt::format("--warmup-steps {} leaves nothing of --steps {}", options.warmup_steps, options.steps));
+    }
+}
+
+void check_device(const BenchOptions& options, const Capabilities& machine) {
+    if (!options.workload.empty()) find_preset(options.workload);
+    constexpr std::array<std::string_view, 3> kinds{"auto", "cuda", "emulated"};
+    if (std::find(kinds.begin(), kinds.end(), options.device) == kinds.end()) {
+        refuse(fmt::format("no device '{}'; there are: {}", printable(options.device), fmt::join(kinds, ", ")));
+    }
+    if (options.device == "cuda" && machine.cuda_devices == 0) {
+        refuse(fmt::format("--device cuda: {}; --device emulated needs none", machine.no_cuda_reason));
+    }
+    const bool cuda = chosen_device(options, machine) == DeviceKind::cuda;
+    if (cuda && options.accelerators > machine.cuda_devices) {
+        refuse(fmt::format("--accelerators {}: this machine has {} usable GPU{}; --device emulated runs any number",
+                           options.accelerators, machine.cuda_devices, machine.cuda_devices == 1 ? "" : "s"));
+    }
+    if (!cuda && options.step_kernel == StepKernel::gemm) {
+        refuse("--step-kernel gemm computes on a CUDA device, and the emulated accelerator computes nothing");
+    }
+    const BenchOptions defaults;
+    if (cuda && (options.h2d_rate != defaults.h2d_rate || options.h2d_latency_ns != defaults.h2d_latency_ns)) {
+        refuse(
+            "--h2d-rate and --h2d-latency describe the emulated copy; a CUDA device has its own. Add --device "
+            "emulated");
+    }
+}
+
+// Where a file is to appear: its directory must be there and writable, before hours of measuring are lost on it.
+void check_output(std::string_view option, const std::string& path) {
+    if (path.empty()) return;
+    struct stat status {};
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) {
+        refuse(fmt::format("--{}: {} is a directory, and a file was expected", option, printable(path)));
+    }
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    const std::string place = exists && !S_ISREG(status.st_mode) ? path : directory.empty() ? "." : directory;
+    if (::access(place.c_str(), W_OK) != 0) {
+        throw Error(ErrorKind::usage, fmt::format("--{}: cannot write", option)).at(place).because(errno);
+    }
+}
+
+std::uint64_t thread_limit() {
+    std::uint64_t limit = 0;
+    const auto apply = [&](std::uint64_t value) { limit = limit == 0 ? value : std::min(limit, value); };
+    rlimit user{};
+    if (::getrlimit(RLIMIT_NPROC, &user) == 0 && user.rlim_cur != RLIM_INFINITY) apply(user.rlim_cur);
+    std::ifstream file("/proc/sys/kernel/threads-max");
+    if (std::uint64_t machine = 0; file >> machine) apply(machine);
+    return limit;
+}
+
+template <typename Make>
+bool can_make(Make make) {
+    try {
+        return make() != nullptr;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+Capabilities machine_capabilities() {
+    Capabilities machine;
+    machine.root = ::geteuid() == 0;
+    machine.crc = can_make(make_crc_decoder);
+    machine.jpeg = can_make(make_jpeg_decoder);
+    machine.cuda_devices = cuda_device_count(&machine.no_cuda_reason);
+    machine.max_threads = thread_limit();
+    return machine;
+}
+
+DeviceKind chosen_device(const BenchOptions& options, const Capabilities& machine) {
+    if (options.device == "cuda") return DeviceKind::cuda;
+    return options.device == "auto" && machine.cuda_devices > 0 ? DeviceKind::cuda : DeviceKind::emulated;
+}
+
+void check_options(const BenchOptions& options, const Capabilities& machine) {
+    check_datasets(options);
+    check_engines(options);
+    check_reading(options, machine);
+    check_device(options, machine);
+    for (const std::string& text : options.require) parse_requirement(text);
+    check_output("json", options.json_file);
+    check_output("csv", options.csv_file);
+    if (!options.json_file.empty() && options.json_file == options.csv_file) {
+        refuse("--json and --csv name the same file");
+    }
+}
+
+}  // namespace feedline

@@ -1,0 +1,269 @@
+#include "bench/result.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cmath>
+
+#include "bench/context.h"
+#include "bench/report/csv.h"
+#include "core/error.h"
+#include "tests/bench/hand_made.h"
+#include "tests/testutil/temp_dir.h"
+
+namespace feedline {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json hand_made_json() {
+    return to_json(
+        ResultFile{test::hand_made_context(), {test::hand_made_result()}, {{"disk/files/native", "has none"}}});
+}
+
+// What feedline.result/1 promises: path -> type, where "number?" may also be null. [] steps into each entry of a list.
+const std::pair<const char*, const char*> kSchema[] = {
+    {"schema", "string"},
+    {"context.feedline.version", "string"},
+    {"context.feedline.git", "string"},
+    {"context.feedline.build_type", "string"},
+    {"context.feedline.compiler", "string"},
+    {"context.feedline.cuda", "string"},
+    {"context.command", "string"},
+    {"context.time", "string"},
+    {"context.host.cpu", "string"},
+    {"context.host.cores", "number"},
+    {"context.host.memory_bytes", "number"},
+    {"context.host.kernel", "string"},
+    {"context.fingerprint", "string"},
+    {"results.[].name", "string"},
+    {"results.[].status", "string"},
+    {"results.[].config", "object"},
+    {"results.[].dataset.path", "string"},
+    {"results.[].dataset.format", "string"},
+    {"results.[].dataset.samples", "number"},
+    {"results.[].dataset.shards", "number"},
+    {"results.[].dataset.bytes", "number"},
+    {"results.[].dataset.fs_type", "string"},
+    {"results.[].dataset.tier_kind", "string"},
+    {"results.[].dataset.classes.[].name", "string"},
+    {"results.[].dataset.classes.[].label", "number"},
+    {"results.[].device.kind", "string"},
+    {"results.[].device.name", "string"},
+    {"results.[].epochs.[].seconds", "number"},
+    {"results.[].epochs.[].samples", "number"},
+    {"results.[].epochs.[].bytes", "number"},
+    {"results.[].epochs.[].samples_per_second", "number"},
+    {"results.[].epochs.[].bytes_per_second", "number"},
+    {"results.[].epochs.[].idle.fraction", "number"},
+    {"results.[].epochs.[].idle.seconds", "number"},
+    {"results.[].epochs.[].idle.steady_fraction", "number?"},
+    {"results.[].epochs.[].idle.by_cause.open", "number"},
+    {"results.[].epochs.[].idle.by_cause.read", "number"},
+    {"results.[].epochs.[].idle.by_cause.decode", "number"},
+    {"results.[].epochs.[].idle.by_cause.staging", "number"},
+    {"results.[].epochs.[].idle.by_cause.h2d", "number"},
+    {"results.[].epochs.[].idle.by_cause.sync", "number"},
+    {"results.[].epochs.[].idle.by_cause.other", "number"},
+    {"results.[].epochs.[].utilization.whole_epoch", "number"},
+    {"results.[].epochs.[].utilization.mlperf", "number?"},
+    {"results.[].epochs.[].cache.verdict", "string"},
+    {"results.[].epochs.[].cache.metadata", "string"},
+    {"results.[].epochs.[].cache.resident_before", "number?"},
+    {"results.[].epochs.[].cache.device_bytes", "number?"},
+    {"results.[].epochs.[].cache.logical_bytes", "number"},
+    {"results.[].epochs.[].cache.witness", "string"},
+    {"results.[].epochs.[].slot_wait_seconds", "number"},
+    {"results.[].epochs.[].oversleep_seconds", "number"},
+    {"results.[].epochs.[].h2d_bytes", "number"},
+    {"results.[].epochs.[].padding_bytes", "number"},
+    {"results.[].epochs.[].latency_ns.read.p50", "number"},
+    {"results.[].epochs.[].latency_ns.read.p90", "number"},
+    {"results.[].epochs.[].latency_ns.read.p99", "number"},
+    {"results.[].epochs.[].latency_ns.read.max", "number"},
+    {"results.[].epochs.[].latency_ns.batch.p50", "number"},
+    {"results.[].epochs.[].latency_ns.batch.max", "number"},
+    {"results.[].epochs.[].cpu_seconds", "number"},
+    {"results.[].epochs.[].max_rss_bytes", "number"},
+    {"results.[].epochs.[].samples_delivered_once", "boolean"},
+    {"results.[].rounds.[].seconds", "number"},
+    {"results.[].requests.planned", "number"},
+    {"results.[].requests.planned_bytes", "number"},
+    {"results.[].requests.device_reads", "number?"},
+    {"results.[].requests.device_reads_per_sample", "number?"},
+    {"results.[].requests.syscalls", "number"},
+    {"results.[].controls.null_storage.utilization", "number?"},
+    {"results.[].controls.null_storage.samples_per_second", "number?"},
+    {"results.[].controls.null_step.utilization", "number?"},
+    {"results.[].controls.warm.utilization", "number?"},
+    {"results.[].controls.h2d.utilization", "number?"},
+    {"results.[].controls.serial.samples_per_second", "number?"},
+    {"results.[].accelerators_sustained", "number?"},
+    {"results.[].bottleneck", "string"},
+    {"results.[].raw.step_ns.[]", "number"},
+    {"skipped.[].name", "string"},
+    {"skipped.[].reason", "string"},
+};
+
+void expect_type(const Json& json, std::string_view path, std::string_view type, std::string_view whole) {
+    if (path.empty()) {
+        const bool optional = type.ends_with('?');
+        if (optional) type.remove_suffix(1);
+        if (optional && json.is_null()) return;
+        EXPECT_EQ(std::string_view(json.type_name()), type) << whole;
+        return;
+    }
+    const std::size_t dot = path.find('.');
+    const std::string step(path.substr(0, dot));
+    const std::string_view rest = dot == std::string_view::npos ? "" : path.substr(dot + 1);
+    if (step == "[]") {
+        ASSERT_TRUE(json.is_array()) << whole;
+        ASSERT_FALSE(json.empty()) << whole;
+        for (const Json& entry : json) expect_type(entry, rest, type, whole);
+        return;
+    }
+    ASSERT_TRUE(json.is_object() && json.contains(step)) << whole;
+    expect_type(json.at(step), rest, type, whole);
+}
+
+TEST(Result, HasEveryFieldOfTheSchemaWithItsType) {
+    const Json json = hand_made_json();
+    for (const auto& [path, type] : kSchema) expect_type(json, path, type, path);
+    EXPECT_EQ(json["schema"], "feedline.result/1");
+}
+
+TEST(Result, FiguresAreTheOnesThatWereMeasured) {
+    const Json result = hand_made_json()["results"][0];
+    const Json& epoch = result["epochs"][0];
+    EXPECT_DOUBLE_EQ(epoch["samples_per_second"].get<double>(), 100);
+    EXPECT_DOUBLE_EQ(epoch["bytes_per_second"].get<double>(), 1e7);
+    EXPECT_DOUBLE_EQ(epoch["idle"]["seconds"].get<double>(), 2.5);
+    EXPECT_DOUBLE_EQ(epoch["utilization"]["whole_epoch"].get<double>(), 0.75);
+    EXPECT_DOUBLE_EQ(result["requests"]["device_reads_per_sample"].get<double>(), 1.02);
+    EXPECT_EQ(result["bottleneck"], "storage");
+    double sum = 0;
+    for (const auto& [cause, seconds] : epoch["idle"]["by_cause"].items()) sum += seconds.get<double>();
+    EXPECT_NEAR(sum, epoch["idle"]["seconds"].get<double>(), 0.001 * sum);
+}
+
+TEST(Result, WhatCouldNotBeSeenIsNullAndNotZero) {
+    Result result = test::hand_made_result();
+    EpochResult& epoch = result.rounds[0][0];
+    epoch.device_reads.reset();
+    epoch.cache.device_bytes.reset();
+    epoch.idle.mlperf_utilization.reset();
+    result.controls.warm.reset();
+    result.accelerators_sustained.reset();
+    result.bottleneck = Bottleneck::unknown;
+    const Json json = to_json(result);
+    EXPECT_TRUE(json["requests"]["device_reads"].is_null());
+    EXPECT_TRUE(json["requests"]["device_reads_per_sample"].is_null());
+    EXPECT_TRUE(json["epochs"][0]["cache"]["device_bytes"].is_null());
+    EXPECT_TRUE(json["epochs"][0]["utilization"]["mlperf"].is_null());
+    EXPECT_TRUE(json["controls"]["warm"].is_null());
+    EXPECT_TRUE(json["accelerators_sustained"].is_null());
+    EXPECT_TRUE(json["bottleneck"].is_null());
+}
+
+TEST(Result, RoundsHoldOneEntryForEachRepetition) {
+    Result result = test::hand_made_result();
+    EpochResult first = test::hand_made_epoch();
+    first.samples = 1;
+    EpochResult second = test::hand_made_epoch();
+    second.samples = 2;
+    result.rounds = {{first, second}, {second, first}, {first, second}};
+    const Json json = to_json(result);
+    ASSERT_EQ(json["rounds"].size(), 3U);
+    EXPECT_EQ(json["rounds"][0]["samples"], 2);
+    EXPECT_EQ(json["rounds"][0]["epochs"][0]["samples"], 1);
+    EXPECT_EQ(json["rounds"][1]["samples"], 1);
+    ASSERT_EQ(json["epochs"].size(), 2U);
+    EXPECT_EQ(json["epochs"][1]["samples"], 2);
+}
+
+TEST(Result, AFailedOneSaysWhy) {
+    Result result = test::hand_made_result();
+    result.status = RunStatus::failed;
+    result.error = "cannot read: /data/\xff";
+    result.rounds = {{}};
+    const Json json = to_json(result);
+    EXPECT_EQ(json["status"], "failed");
+    EXPECT_EQ(json["error"], "cannot read: /data/\\xff");
+    EXPECT_TRUE(json["epochs"].empty());
+    EXPECT_NO_THROW(static_cast<void>(json.dump()));
+}
+
+TEST(Result, NamesThatAreNoUtf8DoNotBreakTheFile) {
+    Result result = test::hand_made_result();
+    result.dataset.path = "/data/\xfe\xff";
+    result.dataset.classes = {{"caf\xe9", 0, 1}};
+    result.dataset.oddities = {{"socket", 1, "\xff"}};
+    result.tier.device = "\xff";
+    result.name = "\xff/files/pread/custom";
+    result.notes = {"\xff"};
+    const test::TempDir dir;
+    const std::string path = dir / "result.json";
+    write_json({test::hand_made_context(), {result}, {{"\xff", "\xff"}}}, path);
+    const Json json = Json::parse(test::read_file(path));
+    EXPECT_EQ(json["results"][0]["dataset"]["classes"][0]["name"], "caf\\xe9");
+}
+
+TEST(Result, IsWrittenWholeOrNotAtAll) {
+    const test::TempDir dir;
+    const std::string path = dir / "result.json";
+    write_file_atomically(path, "old");
+    write_file_atomically(path, "new");
+    EXPECT_EQ(test::read_file(path), "new");
+    try {
+        write_file_atomically(dir / "none/result.json", "x");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::io);
+        EXPECT_NE(std::string(error.what()).find("none/result.json"), std::string::npos);
+    }
+}
+
+TEST(Result, ADeviceIsWrittenToAndNotReplaced) {
+    struct stat before {};
+    struct stat after {};
+    ASSERT_EQ(::stat("/dev/null", &before), 0);
+    write_file_atomically("/dev/null", "x");
+    ASSERT_EQ(::stat("/dev/null", &after), 0);
+    EXPECT_TRUE(S_ISCHR(after.st_mode));
+    EXPECT_EQ(before.st_ino, after.st_ino);
+}
+
+TEST(Csv, HasOneLineAnEpochAndAsManyFieldsAsNames) {
+    Result result = test::hand_made_result();
+    result.rounds = {{test::hand_made_epoch(), test::hand_made_epoch()}, {test::hand_made_epoch()}};
+    result.name = "a,\"b\"";
+    const std::string csv = render_csv({test::hand_made_context(), {result}, {}});
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < csv.size();) {
+        const std::size_t end = csv.find('\n', at);
+        lines.push_back(csv.substr(at, end - at));
+        at = end + 1;
+    }
+    ASSERT_EQ(lines.size(), 4U);
+    const auto fields = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+        EXPECT_EQ(fields(lines[i]), fields(lines[0]) + 1) << lines[i];  // one comma is inside the name
+        EXPECT_TRUE(lines[i].starts_with("\"a,\"\"b\"\"\",ok,")) << lines[i];
+    }
+}
+
+TEST(Context, SaysWhereItWasMeasured) {
+    const Context context = make_context("feedline bench x");
+    EXPECT_EQ(context.command, "feedline bench x");
+    EXPECT_GT(context.cores, 0U);
+    EXPECT_GT(context.memory_bytes, 0U);
+    EXPECT_FALSE(context.cpu.empty());
+    EXPECT_FALSE(context.kernel.empty());
+    EXPECT_FALSE(context.git.empty());
+    EXPECT_EQ(context.time.size(), std::string("2026-01-02T03:04:05Z").size());
+    EXPECT_EQ(context.fingerprint.size(), 16U);
+    EXPECT_EQ(context.fingerprint, make_context("another").fingerprint);
+}
+
+}  // namespace
+}  // namespace feedline

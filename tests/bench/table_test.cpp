@@ -1,0 +1,104 @@
+#include "bench/report/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "tests/bench/hand_made.h"
+
+namespace feedline {
+namespace {
+
+std::size_t widest(const std::string& text) {
+    std::size_t most = 0;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        const std::string line = text.substr(at, end - at);
+        const auto columns = std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; });
+        most = std::max(most, static_cast<std::size_t>(columns));
+        at = end + 1;
+    }
+    return most;
+}
+
+TEST(Table, ReadsAsAPersonWouldExpect) {
+    const std::string table = render_table({test::hand_made_context(), {test::hand_made_result()}, {}});
+    EXPECT_EQ(table,
+              R"(custom: a batch of 67 every 500 ms asks for 134 samples/s an accelerator; 1 x emulated accelerator
+
+tier  engine  samples/s    bytes/s    idle  because        AU  cache  feeds  limit
+disk  uring         100  10.0 MB/s  25.0 %  read 80 %  80.0 %  cold    0.82  storage
+idle counts the first fill; AU is MLPerf Storage's utilization; feeds: accelerators this tier sustains
+
+disk/files/uring/custom
+  idle 2.50 s of 10.0 s (25.0 %), 20.0 % once warmed up
+    open      16.0 %    400 ms  ########
+    read      80.0 %    2.00 s  ########################################
+    h2d        4.0 %    100 ms  ##
+  reads p50 2.00 ms, p99 9.00 ms, longest 12.0 ms; 1.02 device reads a sample
+  controls                 samples/s      busy
+    no storage                90,000    99.9 %
+    no step                      110    80.0 %
+    from memory               40,000    99.0 %
+    copies alone             250,000    99.8 %
+    nothing overlapped           100    70.0 %
+  classes: 2: 0 = cat, 1 = dog
+  => Storage is the limit: idle 25.0 % here, idle 1.0 % from memory. Next: each sample of 100 KB
+     costs 1.02 device reads, so pack the small files into shards, or use a tier with more requests
+     a second.
+)");
+}
+
+TEST(Table, NeverExceedsItsWidth) {
+    Result result = test::hand_made_result();
+    result.tier_name = "a-very-long-name-of-a-tier-that-somebody-gave-it-to-tell-it-from-all-the-others-there-are";
+    result.name = result.tier_name + "/files/uring-direct/custom";
+    result.engine = "uring-direct";
+    result.notes = {
+        "uring-direct -> uring: the filesystem of a dataset with a long name refuses O_DIRECT, and says so "
+        "with an error that takes quite a few words to explain"};
+    result.rounds[0][0].samples = 123'456'789;
+    Result second = test::hand_made_result();
+    second.tier_name = "caf\xc3\xa9";
+    const std::string table = render_table(
+        {test::hand_made_context(), {result, second}, {{"disk/files/native/custom", "files have no library"}}});
+    // The name of a result is an identifier and is not cut.
+    EXPECT_LE(widest(table), std::max(kTableColumns, result.name.size())) << table;
+    EXPECT_NE(table.find("skipped: disk/files/native/custom: files have no library"), std::string::npos);
+}
+
+TEST(Table, ARunThatIsNotColdSaysSoInItsFirstLine) {
+    Result result = test::hand_made_result();
+    result.rounds[0][0].cache.verdict = "mixed";
+    result.rounds[0][0].cache.resident_before = 0.5;
+    const std::string table = render_table({test::hand_made_context(), {result}, {}});
+    const std::string first = table.substr(0, table.find('\n'));
+    EXPECT_NE(first.find("NOT COLD"), std::string::npos) << table;
+    result.config["cache"] = "as-is";
+    EXPECT_EQ(render_table({test::hand_made_context(), {result}, {}}).find("NOT COLD"), std::string::npos);
+}
+
+TEST(Table, FailedAndPartialResultsAreMarked) {
+    Result failed = test::hand_made_result();
+    failed.status = RunStatus::failed;
+    failed.error = "cannot read: /data/x: Input/output error (errno 5)";
+    failed.rounds = {{}};
+    Result partial = test::hand_made_result();
+    partial.status = RunStatus::partial;
+    partial.bottleneck = Bottleneck::unknown;
+    const std::string table = render_table({test::hand_made_context(), {failed, partial}, {}});
+    EXPECT_NE(table.find("! failed: cannot read: /data/x"), std::string::npos) << table;
+    EXPECT_NE(table.find("! partial: interrupted"), std::string::npos) << table;
+}
+
+TEST(Table, PrintsTheClassMap) {
+    DatasetInfo dataset;
+    EXPECT_EQ(class_map_line(dataset), "");
+    dataset.classes = {{"cat", 0, 5}, {"dog", 1, 5}};
+    EXPECT_EQ(class_map_line(dataset), "classes: 2: 0 = cat, 1 = dog");
+    for (int i = 2; i < 1000; ++i) dataset.classes.push_back({"n", i, 1});
+    EXPECT_EQ(class_map_line(dataset), "classes: 1,000: 0 = cat, 1 = dog, 2 = n, ... (all in the JSON)");
+}
+
+}  // namespace
+}  // namespace feedline
