@@ -2,10 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <array>
 
 #include "core/error.h"
 #include "loaders/engine/engines.h"
+#include "loaders/engine/uring_support.h"
 
 namespace feedline {
 
@@ -62,26 +66,34 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
     }
     switch (options.kind) {
         case EngineKind::pread: return make_pread_engine(options);
+        case EngineKind::mmap: return make_mmap_engine(options);
         case EngineKind::null: return make_null_engine(options);
-        case EngineKind::mmap:
         case EngineKind::uring:
-        case EngineKind::uring_direct: break;
+        case EngineKind::uring_direct:
+#ifdef FEEDLINE_HAVE_URING
+            return make_uring_engine(options);
+#else
+            break;
+#endif
     }
-    throw Error(ErrorKind::unsupported, fmt::format("engine {} is not in this build", to_string(options.kind)));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("engine {} cannot run: {}", to_string(options.kind), uring_refusal()))
+        .advise("Use engine pread or mmap");
 }
 
-unsigned max_engine_queue_depth(EngineKind /*kind*/) {
-    return kMaxQueueDepth;
+unsigned max_engine_queue_depth(EngineKind kind) {
+    if (kind != EngineKind::uring && kind != EngineKind::uring_direct) return kMaxQueueDepth;
+    // The kernel registers no more direct descriptors than the process may open, though they are none of its own.
+    rlimit files{};
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0) return kMaxQueueDepth;
+    return static_cast<unsigned>(std::clamp<rlim_t>(files.rlim_cur, 1, kMaxQueueDepth));
 }
 
 std::span<const EngineKind> available_engines() {
-    static constexpr std::array kinds = {EngineKind::pread};
-    return kinds;
-}
-
-EngineSelection select_engine(EngineKind wanted, const Dataset& /*dataset*/) {
-    if (wanted == EngineKind::pread || wanted == EngineKind::null) return {wanted, {}, ""};
-    return {EngineKind::pread, {}, fmt::format("{} -> pread: not in this build", to_string(wanted))};
+    static constexpr std::array all = {EngineKind::uring_direct, EngineKind::uring, EngineKind::pread,
+                                       EngineKind::mmap};
+    static const bool uring = uring_refusal().empty();
+    return uring ? std::span<const EngineKind>(all) : std::span<const EngineKind>(all).subspan(2);
 }
 
 }  // namespace feedline

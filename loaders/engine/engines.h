@@ -17,5 +17,7 @@ int open_flags(bool direct, bool noatime);
 
 std::unique_ptr<Engine> make_pread_engine(const EngineOptions& options);
 std::unique_ptr<Engine> make_null_engine(const EngineOptions& options);
+std::unique_ptr<Engine> make_mmap_engine(const EngineOptions& options);
+std::unique_ptr<Engine> make_uring_engine(const EngineOptions& options);  // only in builds with liburing
 
 }  // namespace feedline

@@ -77,6 +77,8 @@ public:
         if (have_bytes_ <= payload_offset_bytes_) return 0;
         return static_cast<std::int64_t>(std::min(have_bytes_ - payload_offset_bytes_, length_bytes_));
     }
+    // Fewer bytes than the extent, and no error.
+    bool ended_early() const { return error_ == 0 && have_bytes_ < payload_offset_bytes_ + length_bytes_; }
     bool grew() const { return error_ == 0 && whole_file_ && have_bytes_ >= need_bytes_; }
 
 private:

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <ostream>
+
+#include "loaders/engine/select.h"
 
 namespace feedline::test {
 
@@ -22,9 +25,19 @@ constexpr std::uint64_t kGuardBytes = 64;
 std::vector<EngineCase> reading_engines() {
     std::vector<EngineCase> cases;
     for (const EngineKind kind : available_engines()) {
-        // 4096 is a multiple of what any disk here asks for; the finer alignments have tests of their own.
-        cases.push_back({kind, kind == EngineKind::uring_direct ? Alignment{4096, 4096} : Alignment{}});
-        if (kind == EngineKind::uring_direct) cases.push_back({kind, Alignment{512, 512}});
+        if (kind != EngineKind::uring_direct) {
+            cases.push_back({kind, Alignment{}});
+            continue;
+        }
+        // The alignment of the disk that the tests write to, and the coarsest in use.
+        const TempDir dir;
+        write_file(dir / "file", pattern(100000, 1));
+        const std::string path = dir / "file";
+        KernelProbe probe;
+        const AccessAnswer answer = probe.direct_access({.fd = -1, .dir_fd = AT_FDCWD, .name = path.c_str()});
+        if (answer.verdict != AccessAnswer::Verdict::works) continue;
+        cases.push_back({kind, answer.alignment});
+        if (answer.alignment.offset_bytes < 4096) cases.push_back({kind, Alignment{4096, 4096}});
     }
     return cases;
 }
@@ -34,6 +47,10 @@ std::string case_name(const EngineCase& engine_case) {
     std::replace(name.begin(), name.end(), '-', '_');
     if (engine_case.alignment.direct()) name += "_" + std::to_string(engine_case.alignment.offset_bytes);
     return name;
+}
+
+std::ostream& operator<<(std::ostream& out, const EngineCase& engine_case) {
+    return out << case_name(engine_case);
 }
 
 Destination::Destination(const Alignment& alignment, std::uint64_t offset_bytes, std::uint64_t length_bytes)

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@ struct EngineCase {
     Alignment alignment;
 };
 std::vector<EngineCase> reading_engines();
+std::ostream& operator<<(std::ostream& out, const EngineCase& engine_case);
 std::string case_name(const EngineCase& engine_case);
 
 // Memory for one request, aligned, filled with a known byte and fenced by guards.

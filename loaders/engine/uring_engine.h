@@ -1,0 +1,94 @@
+// Buffered and direct reads over io_uring, one ring an engine.
+//
+// Two phases instead of chains: an open completes, then its read is submitted, together with everything else that has
+// become ready; one io_uring_enter serves as many files as the queue is deep. Each slot of the engine owns one place in
+// the ring's table of direct descriptors, so no descriptor is ever allocated in the process. A file is closed by the
+// kernel when the next one is opened into its place (or the engine ends): that saves an operation a file, and no
+// failure can leak what never has to be closed. It also means that up to queue_depth files stay open a little longer
+// than they are read.
+//
+//   submit()          reap()
+//   ---------->  OPENING  --opened-->  READING  --all bytes--> completion
+//                   |  ^ EINTR, EAGAIN    |  ^ short, EINTR, EAGAIN
+//                   +--+                  +--+
+//
+// The ring is bound to the thread of the first submit() or reap(); the destructor must run there too, or with nothing
+// in flight. It cancels what is in flight and waits for the kernel's answer, because until then the kernel may write
+// into destinations. A read that hangs in an uninterruptible device wait makes it wait as long: who cannot afford that
+// leaks the engine, with its destinations.
+#pragma once
+
+#include <liburing.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "loaders/engine/engine.h"
+#include "loaders/engine/transfer.h"
+
+namespace feedline {
+
+class UringEngine final : public Engine {
+public:
+    // Throws Error{unsupported} when the kernel refuses a ring or its table of descriptors.
+    explicit UringEngine(const EngineOptions& options);
+    ~UringEngine() override;
+    UringEngine(const UringEngine&) = delete;
+    UringEngine& operator=(const UringEngine&) = delete;
+
+    EngineKind kind() const override { return kind_; }
+    unsigned max_queue_depth() const override { return static_cast<unsigned>(slots_.size()); }
+    unsigned in_flight() const override { return static_cast<unsigned>(slots_.size() - free_slots_.size()); }
+    std::size_t submit(std::span<const ReadRequest> requests) override;
+    std::size_t reap(std::size_t min, std::span<Completion> out, Nanoseconds timeout_ns) override;
+    EngineCounters counters() const override { return counters_; }
+
+private:
+    enum class State : std::uint8_t { opening, reading };
+
+    struct Slot {
+        Transfer transfer;
+        Source source;
+        std::uint64_t tag = 0;
+        std::uint64_t asked_bytes = 0;
+        Nanoseconds issued_ns = 0;
+        Nanoseconds opened_ns = 0;
+        unsigned open_retries = 0;
+        State state = State::opening;
+        bool noatime = false;
+        bool not_a_file = false;  // found to be a FIFO, a device, ... and cancelled
+    };
+
+    void bind_to_this_thread();
+    io_uring_sqe* next_sqe();
+    // Queues the operation that the slot's state asks for; false when the ring is full.
+    bool queue(std::uint32_t index);
+    void queue_or_postpone(std::uint32_t index);
+    void queue_postponed();
+    // Submits what is queued and collects; waits for `wait` completions, at most `timeout_ns` (< 0: for ever).
+    // False when the wait ended without one.
+    bool enter(unsigned wait, Nanoseconds timeout_ns);
+    void check_enter(int result);
+    std::size_t drain(std::span<Completion> out);
+    // True when the slot is complete, with its result in `completion`.
+    bool advance(std::uint32_t index, std::int64_t result, Nanoseconds now, Completion& completion);
+    bool opened(std::uint32_t index, std::int64_t result, Nanoseconds now, std::int64_t& final_result);
+    bool is_regular(const Slot& slot);
+    void cancel_what_is_no_file();
+    void cancel(std::uint32_t index);
+
+    EngineKind kind_;
+    Alignment alignment_;
+    FaultHook* faults_;
+    io_uring ring_{};
+    bool bound_ = false;
+    bool noatime_ = true;  // see FileOpener
+    std::vector<Slot> slots_;
+    std::vector<std::uint32_t> free_slots_;
+    std::vector<std::uint32_t> postponed_;  // found the ring full
+    unsigned operations_ = 0;               // queued or in the kernel
+    unsigned failed_enters_ = 0;            // in a row
+    EngineCounters counters_;
+};
+
+}  // namespace feedline
