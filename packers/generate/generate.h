@@ -1,14 +1,16 @@
 // Writes a dataset of small files: DST/CLASS/FILE and nothing else.
 //
 // The same options give the same bytes, whatever the thread count: the content and size of file i depend on (seed, i)
-// alone.
+// alone. JPEG files are the same for the same version of libjpeg-turbo.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/interrupt.h"
+#include "core/presets.h"
 
 namespace feedline {
 
@@ -27,6 +29,13 @@ struct GenerateOptions {
     unsigned threads = 0;  // 0: as many as cores
 };
 
+// Options for the dataset of a published workload. `scale` multiplies the number of samples, never their sizes, and
+// rounds to the nearest whole number, at least 1; none means the published number. One sample becomes one file, however
+// many the workload keeps in one. Classes: 1000, or as many as samples where there are fewer.
+// Throws Error{usage} for a scale that is not positive, and for more than 2,000,000 files when no scale was given:
+// nobody writes 4.8 billion files by accident.
+GenerateOptions generate_options_for(const Preset& preset, std::optional<double> scale);
+
 struct GenerateProgress {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;
@@ -38,9 +47,15 @@ struct GenerateResult {
     std::uint64_t classes = 0;
 };
 
-// Throws Error{usage} when the destination exists and is not empty, or the options contradict; {out_of_space, io} on
-// failure; {interrupted}. On any failure what was written is removed again. `progress` may be empty; called now and
-// then from any thread.
+// Writes the dataset and flushes it to the disk; only then does it appear at the destination.
+//
+// The destination must not exist, or be an empty directory that is no mount point; its parent must exist. Until all is
+// on disk everything lies in DESTINATION.incomplete, which is removed on any failure; what a killed run left there is
+// removed by the next one.
+// Throws Error{usage} for options that contradict and for a destination in use; {unsupported} for JPEG in a build
+// without it; {out_of_space} before anything is written when it cannot fit, or when the filesystem fills up meanwhile;
+// {io}; {interrupted} within about 100 ms and the time that removing takes.
+// `progress` may be empty; it is called about ten times a second from the calling thread, and once at the end.
 GenerateResult generate(const GenerateOptions& options, const std::function<void(const GenerateProgress&)>& progress,
                         const Interrupt& interrupt);
 

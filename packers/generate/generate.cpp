@@ -1,0 +1,33 @@
+#include "packers/generate/generate.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "core/error.h"
+#include "core/units.h"
+#include "packers/generate/content.h"
+#include "packers/generate/layout.h"
+#include "packers/generate/sizes.h"
+#include "packers/generate/space.h"
+#include "packers/generate/staging_directory.h"
+#include "packers/generate/writer.h"
+
+namespace feedline {
+
+GenerateResult generate(const GenerateOptions& options, const std::function<void(const GenerateProgress&)>& progress,
+                        const Interrupt& interrupt) {
+    // Everything that can be refused is refused before anything is touched.
+    make_content(options.content, options.seed);
+    const DatasetLayout layout(options.samples, options.classes, file_suffix(options.content));
+    const SizeModel sizes(options.distribution, options.sample_size_bytes, options.sample_stddev_bytes, options.seed,
+                          size_range(options.content));
+    StagingDirectory staging(options.destination);
+    require_space(staging.directory_fd(), staging.path(), layout, sizes, interrupt);
+    DatasetWriter writer(options, layout, sizes, staging.directory_fd(), staging.path(), interrupt);
+    const GenerateResult result = writer.run(progress);
+    staging.publish();
+    return result;
+}
+
+}  // namespace feedline
