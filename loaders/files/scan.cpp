@@ -12,7 +12,6 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
-#include <queue>
 #include <set>
 #include <string_view>
 #include <thread>
@@ -20,6 +19,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/fd.h"
+#include "loaders/files/file_batch.h"
 
 namespace feedline {
 namespace {
@@ -30,77 +30,18 @@ constexpr std::size_t kReadBufferBytes = 65536;
 constexpr unsigned kFilesBetweenReports = 256;
 constexpr Nanoseconds kReportIntervalNs = 100'000'000;
 
-// What readdir said of an entry; kept where its length will be.
-enum EntryHint : std::uint32_t { kRegular, kLink, kUnknown };
-
-struct Entry {
-    std::uint32_t name_offset;
-    std::uint32_t length;  // an EntryHint until the length is known
-};
-
-// Files of one directory on their way from readdir to the FileList.
-struct Batch {
-    std::vector<char> names;
-    std::vector<Entry> entries;
-    std::vector<std::pair<std::uint32_t, std::uint64_t>> long_lengths;  // (name_offset, bytes)
-
-    const char* name(const Entry& entry) const { return names.data() + entry.name_offset; }
-    std::uint64_t length(const Entry& entry) const {
-        if (entry.length != kLongLength) return entry.length;
-        const auto found = std::find_if(long_lengths.begin(), long_lengths.end(),
-                                        [&](const auto& item) { return item.first == entry.name_offset; });
-        return found->second;
-    }
-    void add(const char* entry_name, EntryHint hint) {
-        entries.push_back({static_cast<std::uint32_t>(names.size()), hint});
-        names.insert(names.end(), entry_name, entry_name + std::strlen(entry_name) + 1);
-    }
-    void clear() {
-        names.clear();
-        entries.clear();
-        long_lengths.clear();
-    }
-};
-
-// Appends to a FileList whose final size is known.
-class FileListBuilder {
-public:
-    FileListBuilder(std::size_t files, std::size_t names_bytes) {
-        list_.names = std::make_unique_for_overwrite<char[]>(names_bytes);
-        list_.name_offsets.reserve(files);
-        list_.lengths.reserve(files);
-    }
-    void add(const Batch& batch, const Entry& entry) {
-        const char* name = batch.name(entry);
-        const std::size_t bytes = std::strlen(name) + 1;
-        if (used_ + bytes > UINT32_MAX) {
-            throw Error(ErrorKind::unsupported, "a directory holds more than 4 GiB of file names");
-        }
-        std::memcpy(list_.names.get() + used_, name, bytes);
-        list_.name_offsets.push_back(static_cast<std::uint32_t>(used_));
-        if (entry.length == kLongLength) list_.long_lengths.emplace_back(list_.lengths.size(), batch.length(entry));
-        list_.lengths.push_back(entry.length);
-        used_ += bytes;
-    }
-    FileList take() { return std::move(list_); }
-
-private:
-    FileList list_;
-    std::size_t used_ = 0;
-};
-
 // A directory whose batches are worked on by several threads.
 struct SharedDirectory {
     ScannedDirectory* directory = nullptr;
     Fd fd;
-    std::vector<std::unique_ptr<Batch>> batches;  // written by the thread that reads the directory
-    std::atomic<std::size_t> unfinished{1};       // batches, and one for the reader
+    std::vector<std::unique_ptr<FileBatch>> batches;  // written by the thread that reads the directory
+    std::atomic<std::size_t> unfinished{1};           // batches, and one for the reader
 };
 
 struct Job {
     ScannedDirectory* directory = nullptr;    // to be read, or
     std::shared_ptr<SharedDirectory> shared;  // a batch
-    Batch* batch = nullptr;                   // to be asked for lengths
+    FileBatch* batch = nullptr;               // to be asked for lengths
 };
 
 // A link to a directory, found below the first level.
@@ -118,7 +59,8 @@ struct FoundDirectory {
 
 struct Worker {
     std::vector<char> buffer = std::vector<char>(kReadBufferBytes);
-    Batch batch;
+    FileBatch batch;
+    std::vector<FileBatch::SortKey> sort_keys;
     OddityCounter oddities;
     std::uint64_t unreported = 0;
 };
@@ -166,13 +108,13 @@ private:
 
     Fd open(const ScannedDirectory& directory, Worker& worker);
     void read_directory(ScannedDirectory& directory, Worker& worker);
-    void sort_entry(const ScannedDirectory& directory, int fd, const dirent64& entry, Batch& batch,
+    FileBatch* hand_over(ScannedDirectory& directory, Fd& fd, std::shared_ptr<SharedDirectory>& shared, Worker& worker);
+    void sort_entry(const ScannedDirectory& directory, int fd, const dirent64& entry, FileBatch& batch,
                     std::vector<FoundDirectory>& found, Worker& worker);
-    void measure(ScannedDirectory& directory, int fd, Batch& batch, Worker& worker);
+    void measure(ScannedDirectory& directory, int fd, FileBatch& batch, Worker& worker);
     void add_directories(ScannedDirectory& parent, std::vector<FoundDirectory> found, Worker& worker);
     void add_child(ScannedDirectory& parent, std::string name, bool is_link);  // mutex_ held
-    void finish_batch(const std::shared_ptr<SharedDirectory>& shared);
-    void merge(SharedDirectory& shared) const;
+    void finish_batch(SharedDirectory& shared) const;
     bool accept_links();
 
     void report(Worker& worker);
@@ -257,7 +199,7 @@ void Scanner::do_job(const Job& job, Worker& worker) {
         return;
     }
     measure(*job.shared->directory, job.shared->fd.get(), *job.batch, worker);
-    finish_batch(job.shared);
+    finish_batch(*job.shared);
 }
 
 void Scanner::push(Job job) {
@@ -307,7 +249,7 @@ void Scanner::read_directory(ScannedDirectory& directory, Worker& worker) {
     directory.was_read = true;
 
     std::shared_ptr<SharedDirectory> shared;
-    Batch* batch = &worker.batch;
+    FileBatch* batch = &worker.batch;
     batch->clear();
     std::vector<FoundDirectory> found;
     for (;;) {
@@ -321,36 +263,37 @@ void Scanner::read_directory(ScannedDirectory& directory, Worker& worker) {
         for (ssize_t at = 0; at < bytes;) {
             const auto* entry = reinterpret_cast<const dirent64*>(worker.buffer.data() + at);
             at += entry->d_reclen;
-            if (batch->entries.size() == kBatchFiles) {
-                if (!shared) {
-                    shared = std::make_shared<SharedDirectory>();
-                    shared->directory = &directory;
-                    shared->fd = Fd(fd.release());
-                    shared->batches.push_back(std::make_unique<Batch>(std::move(worker.batch)));
-                    batch = shared->batches.back().get();
-                }
-                shared->unfinished.fetch_add(1, std::memory_order_relaxed);
-                push({nullptr, shared, batch});
-                shared->batches.push_back(std::make_unique<Batch>());
-                batch = shared->batches.back().get();
-                batch->entries.reserve(kBatchFiles);
-            }
+            if (batch->entries.size() == kBatchFiles) batch = hand_over(directory, fd, shared, worker);
             sort_entry(directory, directory_fd, *entry, *batch, found, worker);
         }
     }
     add_directories(directory, std::move(found), worker);
+    measure(directory, directory_fd, *batch, worker);
     if (shared) {
-        measure(directory, directory_fd, *batch, worker);
-        finish_batch(shared);
+        finish_batch(*shared);
     } else {
-        measure(directory, directory_fd, *batch, worker);
-        FileListBuilder builder(batch->entries.size(), batch->names.size());
-        for (const Entry& entry : batch->entries) builder.add(*batch, entry);
-        directory.files = builder.take();
+        directory.files = merge({batch});
     }
 }
 
-void Scanner::sort_entry(const ScannedDirectory& directory, int fd, const dirent64& entry, Batch& batch,
+// Queues the batch that is full for any thread to measure, and begins another. The first time it also makes what the
+// threads share.
+FileBatch* Scanner::hand_over(ScannedDirectory& directory, Fd& fd, std::shared_ptr<SharedDirectory>& shared,
+                              Worker& worker) {
+    if (!shared) {
+        shared = std::make_shared<SharedDirectory>();
+        shared->directory = &directory;
+        shared->fd = std::move(fd);
+        shared->batches.push_back(std::make_unique<FileBatch>(std::move(worker.batch)));
+    }
+    shared->unfinished.fetch_add(1, std::memory_order_relaxed);
+    push({nullptr, shared, shared->batches.back().get()});
+    shared->batches.push_back(std::make_unique<FileBatch>());
+    shared->batches.back()->entries.reserve(kBatchFiles);
+    return shared->batches.back().get();
+}
+
+void Scanner::sort_entry(const ScannedDirectory& directory, int fd, const dirent64& entry, FileBatch& batch,
                          std::vector<FoundDirectory>& found, Worker& worker) {
     const char* name = entry.d_name;
     const unsigned char type = options_.distrust_types ? static_cast<unsigned char>(DT_UNKNOWN) : entry.d_type;
@@ -366,25 +309,26 @@ void Scanner::sort_entry(const ScannedDirectory& directory, int fd, const dirent
         }
     }
     switch (type) {
-        case DT_REG: batch.add(name, kRegular); break;
-        case DT_LNK: batch.add(name, kLink); break;
-        case DT_UNKNOWN: batch.add(name, kUnknown); break;
+        case DT_REG: batch.add(entry.d_name, entry.d_ino, FileBatch::Hint::regular); break;
+        case DT_LNK: batch.add(entry.d_name, entry.d_ino, FileBatch::Hint::link); break;
+        case DT_UNKNOWN: batch.add(entry.d_name, entry.d_ino, FileBatch::Hint::unknown); break;
         case DT_DIR: found.push_back({name, false, {}}); break;
         default: worker.oddities.add(kind_of_special(type), relative_path(directory, name));
     }
 }
 
 // Asks for the length of every file of the batch, drops what is no file, sorts what is.
-void Scanner::measure(ScannedDirectory& directory, int fd, Batch& batch, Worker& worker) {
+void Scanner::measure(ScannedDirectory& directory, int fd, FileBatch& batch, Worker& worker) {
+    batch.sort_by_inode();
     std::vector<FoundDirectory> found;
     std::size_t kept = 0;
     std::uint64_t empty = 0;
     const char* first_empty = nullptr;
     for (std::size_t i = 0; i < batch.entries.size(); ++i) {
-        Entry entry = batch.entries[i];
+        FileBatch::Entry entry = batch.entries[i];
         const char* name = batch.name(entry);
         struct stat st {};
-        bool is_link = entry.length == kLink;
+        bool is_link = entry.hint() == FileBatch::Hint::link;
         int failed = fstatat(fd, name, &st, is_link ? 0 : AT_SYMLINK_NOFOLLOW);
         if (failed == 0 && S_ISLNK(st.st_mode)) {
             is_link = true;
@@ -399,9 +343,8 @@ void Scanner::measure(ScannedDirectory& directory, int fd, Batch& batch, Worker&
         }
         if (S_ISREG(st.st_mode)) {
             const auto length = static_cast<std::uint64_t>(st.st_size);
-            if (length >= kLongLength) batch.long_lengths.emplace_back(entry.name_offset, length);
             if (length == 0 && (empty++ == 0 || std::strcmp(name, first_empty) < 0)) first_empty = name;
-            entry.length = length < kLongLength ? static_cast<std::uint32_t>(length) : kLongLength;
+            batch.set_length(entry, length);
             batch.entries[kept++] = entry;
             if (++worker.unreported == kFilesBetweenReports) report(worker);
         } else if (S_ISDIR(st.st_mode)) {
@@ -412,8 +355,7 @@ void Scanner::measure(ScannedDirectory& directory, int fd, Batch& batch, Worker&
     }
     batch.entries.resize(kept);
     if (empty != 0) worker.oddities.add("empty file", relative_path(directory, first_empty), empty);
-    std::sort(batch.entries.begin(), batch.entries.end(),
-              [&](const Entry& a, const Entry& b) { return std::strcmp(batch.name(a), batch.name(b)) < 0; });
+    batch.sort_by_name(worker.sort_keys);
     report(worker);
     add_directories(directory, std::move(found), worker);
 }
@@ -445,36 +387,14 @@ void Scanner::add_child(ScannedDirectory& parent, std::string name, bool is_link
     ++unfinished_;
 }
 
-void Scanner::finish_batch(const std::shared_ptr<SharedDirectory>& shared) {
-    if (shared->unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1) merge(*shared);
-}
-
-// Joins the sorted batches of a large directory.
-void Scanner::merge(SharedDirectory& shared) const {
-    std::size_t files = 0;
-    std::size_t names_bytes = 0;
-    struct Cursor {
-        const Batch* batch;
-        std::size_t next;
-        const Entry& entry() const { return batch->entries[next]; }
-        const char* name() const { return batch->name(entry()); }
-    };
-    const auto later = [](const Cursor& a, const Cursor& b) { return std::strcmp(a.name(), b.name()) > 0; };
-    std::priority_queue<Cursor, std::vector<Cursor>, decltype(later)> heads(later);
-    for (const auto& batch : shared.batches) {
-        files += batch->entries.size();
-        names_bytes += batch->names.size();
-        if (!batch->entries.empty()) heads.push({batch.get(), 0});
-    }
+// The last one to finish a batch of a directory joins them all.
+void Scanner::finish_batch(SharedDirectory& shared) const {
+    if (shared.unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    std::vector<const FileBatch*> batches;
+    batches.reserve(shared.batches.size());
+    for (const auto& batch : shared.batches) batches.push_back(batch.get());
     try {
-        FileListBuilder builder(files, names_bytes);
-        while (!heads.empty()) {
-            Cursor cursor = heads.top();
-            heads.pop();
-            builder.add(*cursor.batch, cursor.entry());
-            if (++cursor.next < cursor.batch->entries.size()) heads.push(cursor);
-        }
-        shared.directory->files = builder.take();
+        shared.directory->files = merge(batches);
     } catch (Error& error) {
         throw std::move(error).at(full_path(*shared.directory));
     }
