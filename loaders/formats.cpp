@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "loaders/dataset.h"
 #include "loaders/files/files_format.h"
+#include "loaders/missing.h"
 
 namespace feedline {
 namespace {
@@ -34,14 +35,7 @@ const Format& detect(const std::string& path) {
     }
     if (best != nullptr) return *best;
     struct stat st {};
-    if (stat(path.c_str(), &st) != 0) {
-        const int error_number = errno;
-        const bool missing =
-            error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP || error_number == ENAMETOOLONG;
-        throw Error(missing ? ErrorKind::usage : ErrorKind::io, "cannot find the dataset")
-            .at(path)
-            .because(error_number);
-    }
+    if (stat(path.c_str(), &st) != 0) throw cannot_find_dataset(path, errno);
     throw Error(ErrorKind::usage, S_ISDIR(st.st_mode) ? "no known dataset format in this directory"
                                                       : "this file is of no known dataset format")
         .at(path)

@@ -11,7 +11,9 @@
 #include "core/error.h"
 #include "loaders/files/directory_handles.h"
 #include "loaders/files/index.h"
+#include "loaders/files/lfs_pointer.h"
 #include "loaders/files/scan.h"
+#include "loaders/missing.h"
 
 namespace feedline {
 namespace {
@@ -93,7 +95,19 @@ private:
         if (!info_.classes.empty() && at_root != 0) {
             tree.oddities.add("file outside any class", index_.name(0, FileIndex::kRoot), at_root);
         }
+        note_lfs_pointers(tree.oddities);
         info_.oddities = tree.oddities.list();
+    }
+
+    void note_lfs_pointers(OddityCounter& oddities) const {
+        constexpr unsigned kMostLooks = 256;  // enough to notice, and below 10 ms on a warm disk
+        unsigned looks = 0;
+        std::string scratch;
+        for (FileIndex::FileId file = 0; file < index_.files() && looks < kMostLooks; ++file) {
+            if (!may_be_lfs_pointer(index_.length_bytes(file))) continue;
+            ++looks;
+            if (is_lfs_pointer(source(file, scratch))) oddities.add("Git LFS pointer instead of data", key(file));
+        }
     }
 
     FileIndex index_;
@@ -102,14 +116,16 @@ private:
     DatasetInfo info_;
 };
 
-Error nothing_to_read(const std::string& path, const ScannedTree& tree) {
+Error nothing_to_read(const std::string& path, ScannedTree& tree) {
+    for (const ScannedDirectory& directory : tree.directories) {
+        if (directory.was_read && directory.parent != nullptr && directory.children.empty()) {
+            tree.oddities.add("directory without files", relative_path(directory));
+        }
+    }
     std::string found;
     for (const Oddity& oddity : tree.oddities.list()) {
         found += fmt::format("{}{} x {} (such as {})", found.empty() ? "" : ", ", oddity.count, oddity.kind,
                              printable(oddity.example));
-    }
-    if (found.empty() && tree.directories.size() > 1) {
-        found = fmt::format("{} empty directories", tree.directories.size() - 1);
     }
     return Error(ErrorKind::usage, "no files to read in this directory")
         .at(path)
@@ -118,14 +134,7 @@ Error nothing_to_read(const std::string& path, const ScannedTree& tree) {
 
 Fd open_root(const std::string& path) {
     struct stat st {};
-    if (stat(path.c_str(), &st) != 0) {
-        const int error_number = errno;
-        const bool missing =
-            error_number == ENOENT || error_number == ENOTDIR || error_number == ELOOP || error_number == ENAMETOOLONG;
-        throw Error(missing ? ErrorKind::usage : ErrorKind::io, "cannot find the dataset")
-            .at(path)
-            .because(error_number);
-    }
+    if (stat(path.c_str(), &st) != 0) throw cannot_find_dataset(path, errno);
     if (!S_ISDIR(st.st_mode)) {
         throw Error(ErrorKind::usage, "not a directory, and the files format reads a directory of files").at(path);
     }

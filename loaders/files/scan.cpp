@@ -434,6 +434,7 @@ bool Scanner::accept_links() {
 }
 
 void Scanner::report(Worker& worker) {
+    if (worker.unreported == 0) return;
     const std::uint64_t files = files_.fetch_add(worker.unreported, std::memory_order_relaxed) + worker.unreported;
     worker.unreported = 0;
     if (options_.progress == nullptr) return;
