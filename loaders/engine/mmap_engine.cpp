@@ -70,7 +70,6 @@ private:
             const std::uint64_t start = request.offset_bytes / page_bytes_ * page_bytes_;
             const std::uint64_t skip = request.offset_bytes - start;
             const std::uint64_t bytes = skip + request.length_bytes;
-            ++counts().reads;
             counts().syscalls += 4;
             void* address = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(start));
             if (address == MAP_FAILED) {
@@ -81,8 +80,7 @@ private:
             // Advice: where it is refused, the copy still works.
             madvise(address, bytes, MADV_RANDOM);
             madvise(address, bytes, MADV_WILLNEED);
-            intact =
-                guarded_copy(request.destination, static_cast<const std::byte*>(address) + skip, request.length_bytes);
+            intact = copy_pieces(request, static_cast<const std::byte*>(address) + skip);
             munmap(address, bytes);
         }
         struct stat status {};
@@ -101,6 +99,23 @@ private:
             return -ESPIPE;
         }
         return intact ? static_cast<std::int64_t>(request.length_bytes) : -EIO;
+    }
+
+    // In one piece, unless a test wants to come in between.
+    bool copy_pieces(const ReadRequest& request, const std::byte* source) {
+        bool intact = true;
+        for (std::uint64_t done = 0; done < request.length_bytes;) {
+            const std::uint64_t left = request.length_bytes - done;
+            std::uint64_t piece = left;
+            if (faults() != nullptr) {
+                piece = std::clamp<std::uint64_t>(faults()->on_read_length(request.tag, left), 1, left);
+            }
+            ++counts().reads;
+            if (piece < left) ++counts().short_reads;
+            intact = guarded_copy(request.destination + done, source + done, piece) && intact;
+            done += piece;
+        }
+        return intact;
     }
 
     FileOpener opener_;

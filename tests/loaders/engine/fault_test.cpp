@@ -14,7 +14,6 @@ INSTANTIATE_TEST_SUITE_P(Engines, Faults, testing::ValuesIn(reading_engines()),
                          [](const auto& tested) { return case_name(tested.param); });
 
 TEST_P(Faults, ShortReadsOfAnyLengthAreContinued) {
-    if (GetParam().kind == EngineKind::mmap) GTEST_SKIP() << "a mapping has no short reads";
     ScriptedFaults faults;
     EngineLab lab(GetParam(), 4, &faults);
     for (const std::uint64_t size : {0ULL, 1ULL, 2ULL, 17ULL, 513ULL, 4097ULL}) {
