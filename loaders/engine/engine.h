@@ -63,6 +63,15 @@ struct EngineCounters {
     std::uint64_t reads = 0;        // read operations, continuations of short reads included
     std::uint64_t short_reads = 0;  // that were continued
     std::uint64_t retries = 0;      // EINTR, EAGAIN, full ring
+
+    EngineCounters& operator+=(const EngineCounters& more) {
+        syscalls += more.syscalls;
+        opens += more.opens;
+        reads += more.reads;
+        short_reads += more.short_reads;
+        retries += more.retries;
+        return *this;
+    }
 };
 
 class Engine {

@@ -1,0 +1,51 @@
+#include "loaders/failure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace feedline {
+
+Failure describe(const Completion& completion, std::uint64_t length_bytes) {
+    constexpr std::string_view kLeaveInPeace = "nothing may change the dataset during a run, or use --on-error skip";
+    if (completion.grew) {
+        return {ErrorKind::changed, "grew", fmt::format("the file grew beyond its {} bytes", length_bytes), 0,
+                kLeaveInPeace};
+    }
+    if (completion.result >= 0) {
+        return {ErrorKind::changed, "shrank",
+                fmt::format("the file ends after {} of {} bytes", completion.result, length_bytes), 0, kLeaveInPeace};
+    }
+    const int error = static_cast<int>(-completion.result);
+    switch (error) {
+        case ENOENT:
+        case ENOTDIR: return {ErrorKind::changed, "vanished", "the file has vanished", error, kLeaveInPeace};
+        case EACCES:
+        case EPERM:
+            return {ErrorKind::io, "unreadable", "cannot open", error, "give read permission, or use --on-error skip"};
+        default: return {ErrorKind::io, "I/O error", "cannot read", error, "check the disk, or use --on-error skip"};
+    }
+}
+
+Failure describe_corrupt(const std::string& what) {
+    return {ErrorKind::corrupt, "corrupt", fmt::format("the sample cannot be decoded ({})", what), 0,
+            "replace it, or use --on-error skip"};
+}
+
+Error to_error(const Failure& failure, const std::string& path, std::uint64_t offset_bytes) {
+    Error error = Error(failure.error_kind, failure.message).at(path, offset_bytes).advise(failure.advice);
+    if (failure.error_number != 0) return std::move(error).because(failure.error_number);
+    return error;
+}
+
+Oddity* FailureLog::find(std::string_view name) {
+    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Oddity& o) { return o.kind == name; });
+    return found == entries_.end() ? nullptr : &*found;
+}
+
+void FailureLog::merge(const FailureLog& other) {
+    for (const Oddity& entry : other.entries_) add(entry.kind, entry.count, [&] { return entry.example; });
+}
+
+}  // namespace feedline

@@ -1,0 +1,202 @@
+#include "loaders/schedule.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace feedline {
+
+Schedule::Schedule(BatchPlanner& planner, const Slab& slab, const ScheduleOptions& options)
+    : planner_(planner),
+      slab_(slab),
+      slots_(options.slots),
+      total_(options.batches),
+      states_(options.slots + std::size_t{1}),
+      open_(options.open) {}
+
+ClaimStatus Schedule::claim(std::size_t max_reads, std::uint64_t max_bytes, Claim& claim, std::uint64_t& seen) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        seen = changes_;
+        if (stopped_) return ClaimStatus::finished;
+        if (!open_) return ClaimStatus::waiting;
+        if (claimed_ < placed_) {
+            BatchState& state = at(claimed_);
+            const std::vector<PlannedRead>& reads = state.plan.reads;
+            claim.batch = &state;
+            claim.first_read = static_cast<std::uint32_t>(state.next_read);
+            const std::size_t end = std::min(reads.size(), state.next_read + max_reads);
+            std::uint64_t bytes = 0;
+            do {
+                bytes += reads[state.next_read++].extent.length_bytes;
+            } while (state.next_read < end && bytes < max_bytes);
+            claim.reads = static_cast<std::uint32_t>(state.next_read) - claim.first_read;
+            totals_.requests += claim.reads;
+            totals_.bytes += bytes;
+            if (state.next_read == reads.size()) ++claimed_;
+            claim.none_ahead = placed_ == planned_ && may_plan();
+            return ClaimStatus::work;
+        }
+        if (placed_ < planned_) {
+            if (!has_room(at(placed_).plan)) return ClaimStatus::no_slot;
+            place();
+            continue;
+        }
+        if (planned_ == total_) return ClaimStatus::finished;
+        if (planning_) return ClaimStatus::waiting;
+        if (!may_plan()) return ClaimStatus::no_slot;
+        plan(lock);
+    }
+}
+
+void Schedule::plan_ahead() {
+    std::unique_lock lock(mutex_);
+    if (open_ && !stopped_ && placed_ == planned_ && may_plan()) plan(lock);
+}
+
+bool Schedule::may_plan() const {
+    // A state can be planned into once its last batch is released.
+    return !planning_ && planned_ < total_ && planned_ - released_ < states_.size();
+}
+
+void Schedule::plan(std::unique_lock<std::mutex>& lock) {
+    planning_ = true;
+    const std::uint64_t index = planned_;
+    lock.unlock();
+    BatchState& state = at(index);
+    if (!planner_.next(state.plan)) {
+        planner_.rewind();
+        planner_.next(state.plan);
+    }
+    state.plan.index = index;
+    if (replayed_) replayed_->apply(state.plan, index);
+    state.trace.resize(state.plan.reads.size());
+    lock.lock();
+    planning_ = false;
+    ++planned_;
+    changed();
+}
+
+// Whether a slot is free and no live batch lies where this one goes. The second holds by itself in a ring as large as
+// staging_need() says; beginning again at batch 0 can find the ring at any other position.
+bool Schedule::has_room(const PlannedBatch& plan) {
+    if (placed_ - released_ >= slots_) return false;
+    if (replayed_) return true;
+    for (std::uint64_t live = released_; live < placed_; ++live) {
+        const PlannedBatch& other = at(live).plan;
+        if (plan.slab_offset_bytes < other.slab_offset_bytes + other.bytes &&
+            other.slab_offset_bytes < plan.slab_offset_bytes + plan.bytes) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Schedule::place() {
+    BatchState& state = at(placed_);
+    ++placed_;
+    state.next_read = 0;
+    state.reads_left = static_cast<std::uint32_t>(state.plan.reads.size());
+    state.skipped_samples = replayed_ ? replayed_->skipped(state.plan.samples.size()) : 0;
+    state.skipped_bytes = 0;
+    state.batch = {.index = state.plan.index,
+                   .data = slab_.data() + state.plan.slab_offset_bytes,
+                   .bytes = state.plan.bytes,
+                   .payload_bytes = state.plan.payload_bytes,
+                   .samples = state.plan.samples,
+                   .trace = state.trace,
+                   .slot_ns = now_ns(),
+                   .first_issue_ns = 0,
+                   .ready_ns = 0};
+    state.ready = state.plan.reads.empty();
+    if (!state.ready) return;
+    state.batch.ready_ns = state.batch.slot_ns;
+    ++claimed_;
+    ready_.notify_one();
+}
+
+void Schedule::changed() {
+    ++changes_;
+    change_.notify_all();
+}
+
+void Schedule::wait_change(std::uint64_t seen) {
+    std::unique_lock lock(mutex_);
+    change_.wait(lock, [&] { return changes_ != seen; });
+}
+
+Nanoseconds Schedule::complete(BatchState& state, std::uint32_t reads) {
+    // Acquire: what the other workers wrote for this batch; release: what this one did.
+    if (state.reads_left.fetch_sub(reads, std::memory_order_acq_rel) != reads) return -1;
+    Nanoseconds first = std::numeric_limits<Nanoseconds>::max();
+    for (const RequestTrace& trace : state.trace) first = std::min(first, trace.issued_ns);
+    state.batch.first_issue_ns = first;
+    state.batch.payload_bytes -= state.skipped_bytes;
+    state.batch.ready_ns = now_ns();
+    const Nanoseconds latency = state.batch.ready_ns - first;
+    {
+        const std::lock_guard lock(mutex_);
+        state.ready = true;
+        if (state.batch.index != delivered_) return latency;
+    }
+    ready_.notify_one();
+    return latency;
+}
+
+void Schedule::fail(Error error) {
+    const std::lock_guard lock(mutex_);
+    if (!error_ && !stopped_) error_ = std::move(error);
+    stopped_ = true;
+    changed();
+    ready_.notify_all();
+}
+
+void Schedule::open(ReplayedBatch replayed) {
+    const std::lock_guard lock(mutex_);
+    replayed_ = std::move(replayed);
+    open_ = true;
+    changed();
+}
+
+const Batch* Schedule::next(Nanoseconds check_every_ns, const std::function<void()>& check) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+        if (error_) throw Error(*error_);
+        if (stopped_ || delivered_ == total_) return nullptr;
+        if (delivered_ < placed_ && at(delivered_).ready) {
+            const BatchState& state = at(delivered_++);
+            totals_.delivered_samples += state.batch.samples.size() - state.skipped_samples;
+            return &state.batch;
+        }
+        if (check_every_ns <= 0) {
+            ready_.wait(lock);
+        } else if (ready_.wait_for(lock, std::chrono::nanoseconds(check_every_ns)) == std::cv_status::timeout) {
+            lock.unlock();
+            check();
+            lock.lock();
+        }
+    }
+}
+
+void Schedule::release(std::uint64_t index) {
+    const std::lock_guard lock(mutex_);
+    if (index != released_ || index >= delivered_) {
+        throw Error(ErrorKind::internal, "a batch was released out of order");
+    }
+    ++released_;
+    changed();
+}
+
+void Schedule::stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed();
+    ready_.notify_all();
+}
+
+Schedule::Totals Schedule::totals() const {
+    const std::lock_guard lock(mutex_);
+    return totals_;
+}
+
+}  // namespace feedline
