@@ -1,7 +1,11 @@
 // One epoch: batches from a source, onto devices, and what the timeline says about it.
 //
-// Two threads: the caller's dispatches ready batches (batch k goes to device k mod D), the other waits for copies to
-// end and releases host slots. Neither spins. Nothing here knows whether a device is real.
+//     source.next() -> device[k mod D].enqueue(k)      the dispatching thread
+//     device.wait_copied(k) -> source.release(k)       the releasing thread
+//     interrupt, duration, progress                    the caller's thread, every 50 ms
+//
+// So nothing that blocks (a slow read, a step of seconds) keeps the caller from hearing of an interrupt. No thread
+// spins. Nothing here knows whether a device is real.
 #pragma once
 
 #include <cstdint>
@@ -10,63 +14,50 @@
 #include <span>
 #include <vector>
 
+#include "bench/audit.h"
 #include "bench/timeline.h"
+#include "core/clock.h"
 #include "core/interrupt.h"
 #include "cuda/device.h"
 #include "loaders/batch.h"
 
 namespace feedline {
 
-// Every sample once: a bitmap over the dataset. Not thread-safe.
-class DeliveryAudit {
-public:
-    explicit DeliveryAudit(std::uint64_t samples) : seen_((samples + 63) / 64), samples_(samples) {}
-    void deliver(std::span<const SampleView> samples);
-    std::uint64_t delivered() const { return delivered_; }
-    std::uint64_t skipped() const { return skipped_; }
-    std::uint64_t repeated() const { return repeated_; }  // ids seen before, or out of range
-    // None twice; and, when `expected` samples were due, delivered + skipped = expected.
-    bool once(std::uint64_t expected) const { return repeated_ == 0 && delivered_ + skipped_ == expected; }
-
-private:
-    std::vector<std::uint64_t> seen_;
-    std::uint64_t samples_;
-    std::uint64_t delivered_ = 0;
-    std::uint64_t skipped_ = 0;
-    std::uint64_t repeated_ = 0;
-};
-
 struct Progress {
     std::uint64_t steps = 0;
     std::uint64_t samples = 0;
     std::uint64_t bytes = 0;
     Nanoseconds elapsed_ns = 0;  // since T0
-    double idle_fraction = 0;    // so far
+    double idle_fraction = 0;    // so far, the time since the last step included
 };
 
 struct PipelineOptions {
-    std::uint64_t max_steps = 0;  // 0: until the source ends
-    Nanoseconds duration_ns = 0;  // 0: no limit; counted from T0
-    std::uint64_t warmup_steps = 0;
+    std::uint64_t max_steps = 0;     // of all devices together; 0: until the source ends
+    Nanoseconds duration_ns = 0;     // 0: no limit; counted from T0; the batch that comes after it is left out
+    std::uint64_t warmup_steps = 0;  // of all devices together
     std::uint64_t max_batch_bytes = 0;
-    bool keep_raw_steps = true;                     // EpochOutcome::step_ns
+    bool keep_raw_steps = true;                     // EpochOutcome::step_ns_clipped
     std::function<void(const Progress&)> progress;  // may be empty; called at most every 100 ms, on the caller's thread
+    Clock* clock = nullptr;                         // the devices'; null: the monotonic one
 };
 
 struct EpochOutcome {
     IdleFigures idle;
     std::uint64_t steps = 0;
     std::uint64_t samples = 0;  // delivered, without skipped
+    std::uint64_t skipped_samples = 0;
     std::uint64_t payload_bytes = 0;
     std::uint64_t h2d_bytes = 0;  // payload and padding
     std::uint64_t padding_bytes = 0;
     Nanoseconds oversleep_ns = 0;
     bool partial = false;                        // interrupted before the source ended
-    std::vector<std::uint32_t> step_ns_clipped;  // raw e_i - e_{i-1} in ns, clipped to 32 bits, in batch order
+    std::vector<std::uint32_t> step_ns_clipped;  // raw e_i - e_{i-1} in ns, clipped to 32 bits, in batch order; the
+                                                 // step before is the same device's, the first counts from T0
 };
 
 // Runs until the source ends, `max_steps` or `duration` is reached, or `interrupt` is requested (partial = true;
-// returns within 100 ms even when a read hangs). Rethrows the source's or a device's first error. `audit` may be null.
+// returns within 100 ms even when a read hangs, with the figures of what was enqueued). Rethrows the first error of
+// source, device or progress callback, after both threads have ended. `audit` may be null. At least one device.
 EpochOutcome run_epoch(BatchSource& source, std::span<const std::unique_ptr<Device>> devices,
                        const PipelineOptions& options, DeliveryAudit* audit, const Interrupt& interrupt);
 

@@ -165,13 +165,13 @@ IdleFigures Timeline::figures(Nanoseconds t1_ns) const {
     return out;
 }
 
-IdleFigures combine(std::span<const Timeline> devices) {
-    Nanoseconds t1_ns = 0;
-    for (const Timeline& device : devices) t1_ns = std::max(t1_ns, device.last_end_ns());
+IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_least_ns) {
+    Nanoseconds t1_ns = t1_at_least_ns;
+    for (const Timeline* device : devices) t1_ns = std::max(t1_ns, device->last_end_ns());
 
     std::vector<IdleFigures> each;
     each.reserve(devices.size());
-    for (const Timeline& device : devices) each.push_back(device.figures(t1_ns));
+    for (const Timeline* device : devices) each.push_back(device->figures(t1_ns));
 
     IdleFigures out;
     const auto count = static_cast<double>(each.size());

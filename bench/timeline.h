@@ -99,7 +99,8 @@ private:
     GapAttribution attribute_;
 };
 
-// Means over devices of idle and causes, T1 the last device's. All began at the same T0. At least one device.
-IdleFigures combine(std::span<const Timeline> devices);
+// Means over devices of idle and causes, T1 the last device's, or `t1_at_least_ns` if that is later (of a run still
+// under way). All began at the same T0. At least one device.
+IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_least_ns = 0);
 
 }  // namespace feedline

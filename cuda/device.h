@@ -72,6 +72,11 @@ public:
 
     // Blocks until everything enqueued is over; collect() then yields the rest.
     virtual void drain() = 0;
+
+    // An interrupted run does not wait for seconds of steps that lie ahead: from now until the next begin_epoch(),
+    // wait_copied() and drain() return as soon as they safely can, those under way within 50 ms if the device allows.
+    // Any thread, more than once. By default they wait as ever, which is what real copies out of the slab need.
+    virtual void abandon_waits() {}
 };
 
 // The emulated accelerator; its timeline is computed, not slept. `clock` must outlive it.

@@ -2,6 +2,7 @@
 // ready, by the recurrence in device.h. Nothing is slept through but ce_i, which the loader has to learn to get its
 // slot back, so a host that wakes late never makes a step look longer or a copy later.
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <mutex>
@@ -40,6 +41,7 @@ public:
         last_step_end_ns_ = kNever;
         enqueued_any_ = false;
         known_.clear();
+        abandoned_ = false;
         std::lock_guard lock(mutex_);
         copies_.clear();
     }
@@ -75,12 +77,7 @@ public:
 
     Nanoseconds wait_copied(std::uint64_t index) override {
         const Nanoseconds copy_end_ns = take_copy_end(index);
-        Nanoseconds now = clock_.now();
-        if (now < copy_end_ns) {
-            clock_.sleep_until(copy_end_ns);
-            now = clock_.now();
-        }
-        return now - copy_end_ns;
+        return std::max<Nanoseconds>(wait_until(copy_end_ns) - copy_end_ns, 0);
     }
 
     void collect(std::vector<StepTimes>& out) override {
@@ -88,11 +85,14 @@ public:
         known_.clear();
     }
 
-    void drain() override {
-        if (clock_.now() < last_step_end_ns_) clock_.sleep_until(last_step_end_ns_);
-    }
+    void drain() override { wait_until(last_step_end_ns_); }
+
+    void abandon_waits() override { abandoned_ = true; }
 
 private:
+    // How long abandon_waits() may go unnoticed.
+    static constexpr Nanoseconds kLongestSleep_ns = 40'000'000;
+
     struct Copy {
         std::uint64_t index = 0;
         Nanoseconds end_ns = 0;
@@ -100,6 +100,16 @@ private:
 
     Nanoseconds copy_ns(std::uint64_t bytes) const {
         return options_.h2d_latency_ns + std::llround(static_cast<double>(bytes) / options_.h2d_bytes_per_second * 1e9);
+    }
+
+    // Returns the time, which is at or after `time_ns` unless the waits were abandoned.
+    Nanoseconds wait_until(Nanoseconds time_ns) {
+        Nanoseconds now = clock_.now();
+        while (now < time_ns && !abandoned_) {
+            clock_.sleep_until(std::min(time_ns, now + kLongestSleep_ns));
+            now = clock_.now();
+        }
+        return now;
     }
 
     Nanoseconds take_copy_end(std::uint64_t index) {
@@ -125,6 +135,8 @@ private:
     std::uint64_t last_index_ = 0;
     bool enqueued_any_ = false;
     std::vector<StepTimes> known_;
+
+    std::atomic<bool> abandoned_{false};
 
     // Enqueued and not waited for: shared with the waiting thread.
     std::mutex mutex_;

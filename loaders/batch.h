@@ -40,7 +40,10 @@ struct Batch {
     std::uint64_t payload_bytes = 0;
     std::span<const SampleView> samples;
     std::span<const RequestTrace> trace;
-    Nanoseconds slot_ns = 0;         // when the batch got its slot
+    // When a slot was there for this batch: the release of the batch before in it, or the start of the epoch; not when
+    // the loader came round to it. Idle time before it is charged to `staging`, after it to `read` until the first
+    // issue.
+    Nanoseconds slot_ns = 0;
     Nanoseconds first_issue_ns = 0;  // first open or read; 0 for an empty batch
     Nanoseconds ready_ns = 0;        // h_i: complete in staging memory
 };

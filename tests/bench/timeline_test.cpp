@@ -9,6 +9,12 @@
 namespace feedline {
 namespace {
 
+IdleFigures combine_all(const std::vector<Timeline>& devices) {
+    std::vector<const Timeline*> pointers;
+    for (const Timeline& device : devices) pointers.push_back(&device);
+    return combine(pointers);
+}
+
 constexpr double kExact = 1e-6;     // nanoseconds: rounding of the shares
 constexpr double kFraction = 1e-9;  // of a fraction
 
@@ -291,7 +297,7 @@ TEST(Timeline, SeveralDevicesAreAveragedAndWaitForTheLast) {
     devices[0].add(step(150, 200), 0, reading(150));
     devices[1].add(step(150, 150), 0, reading(150));
     devices[1].add(step(400, 400), 0, reading(400));
-    const IdleFigures figures = combine(devices);
+    const IdleFigures figures = combine_all(devices);
     EXPECT_EQ(figures.t1_ns, 500);
     EXPECT_EQ(figures.steps, 4U);
     EXPECT_NEAR(figures.busy_ns, 200, kExact);
@@ -308,7 +314,7 @@ TEST(Timeline, DeviceWithoutAStepIsIdleThroughout) {
     for (Timeline& device : devices) device.begin(0);
     devices[0].add({.index = 0, .ready_ns = 50, .copy_start_ns = 50, .copy_end_ns = 50, .start_ns = 50, .end_ns = 100},
                    0, {});
-    const IdleFigures figures = combine(devices);
+    const IdleFigures figures = combine_all(devices);
     EXPECT_NEAR(figures.fraction, 0.75, kFraction);
     EXPECT_NEAR(figures.by_cause[Cause::sync], 50, kExact);
     expect_sums(figures);
