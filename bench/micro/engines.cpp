@@ -1,17 +1,13 @@
 // Each engine over a dataset of small files in memory (tmpfs): what opening and moving one file costs without storage.
 // Benchmarks are named engine/NAME/BYTES_A_FILE; what this kernel refuses is missing from the list.
 #include <benchmark/benchmark.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "core/error.h"
+#include "bench/micro/files_in_memory.h"
 #include "core/slab.h"
 #include "loaders/dataset.h"
 #include "loaders/engine/engine.h"
@@ -22,36 +18,9 @@ namespace {
 constexpr unsigned kDepth = 32;
 constexpr std::size_t kFiles = 512;
 
-class FilesInMemory {
-public:
-    explicit FilesInMemory(std::uint64_t bytes_a_file) {
-        std::string pattern =
-            (std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path().string()) +
-            "/feedline-micro-XXXXXX";
-        if (mkdtemp(pattern.data()) == nullptr) throw system_error(errno, "cannot make a folder", pattern);
-        root_ = pattern;
-        const std::string content(bytes_a_file, 'x');
-        std::filesystem::create_directory(root_ / "class");
-        for (std::size_t i = 0; i < kFiles; ++i) std::ofstream(root_ / "class" / std::to_string(i)) << content;
-        dataset_ = open_dataset(root_.string(), "files", {});
-    }
-    ~FilesInMemory() {
-        std::error_code ignored;
-        std::filesystem::remove_all(root_, ignored);
-    }
-    FilesInMemory(const FilesInMemory&) = delete;
-    FilesInMemory& operator=(const FilesInMemory&) = delete;
-
-    const Dataset& dataset() const { return *dataset_; }
-
-private:
-    std::filesystem::path root_;
-    std::unique_ptr<Dataset> dataset_;
-};
-
 void read_files(benchmark::State& state, EngineKind kind) {
     const auto bytes = static_cast<std::uint64_t>(state.range(0));
-    const FilesInMemory files(bytes);
+    const FilesInMemory files(kFiles, bytes);
     const EngineSelection selection = select_engine(kind, files.dataset());
     if (selection.kind != kind) {
         state.SkipWithError(selection.fallback.c_str());
