@@ -1,5 +1,6 @@
 #include "loaders/order.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "core/error.h"
@@ -15,6 +16,14 @@ std::uint64_t split_mix(std::uint64_t& state) {
     return z ^ (z >> 31U);
 }
 
+// Mixed twice, so that neighbouring seeds and epochs do not share round keys, which would make their orders resemble
+// each other.
+std::uint64_t key_of(std::uint64_t seed, std::uint64_t epoch) {
+    std::uint64_t state = seed;
+    state = split_mix(state) ^ epoch;
+    return split_mix(state);
+}
+
 std::uint64_t round_function(std::uint64_t half, std::uint64_t key) {
     std::uint64_t x = (half + key) * 0x9E3779B97F4A7C15ULL;
     x ^= x >> 32U;
@@ -25,23 +34,24 @@ std::uint64_t round_function(std::uint64_t half, std::uint64_t key) {
 }  // namespace
 
 Permutation::Permutation(std::uint64_t size, std::uint64_t key) : size_(size) {
-    // An even number of bits covering [0, size): at most four times size, so cycle walking takes under four tries on
-    // average.
-    const unsigned bits = size <= 2 ? 1 : static_cast<unsigned>(std::bit_width(size - 1));
-    half_bits_ = (bits + 1) / 2;
-    half_mask_ = (std::uint64_t{1} << half_bits_) - 1;
+    // The domain is below twice the size, so a value is inside after fewer than two tries on average.
+    const auto bits = size <= 2 ? 1U : static_cast<unsigned>(std::bit_width(size - 1));
+    const unsigned left_bits = bits / 2;
+    right_bits_ = bits - left_bits;
+    left_mask_ = (std::uint64_t{1} << left_bits) - 1;
+    right_mask_ = (std::uint64_t{1} << right_bits_) - 1;
+    rounds_ = bits >= kLargeBits ? kRoundsLarge : kRoundsSmall;
     for (std::uint64_t& round_key : round_keys_) round_key = split_mix(key);
 }
 
 std::uint64_t Permutation::encrypt(std::uint64_t value) const {
-    std::uint64_t left = value >> half_bits_;
-    std::uint64_t right = value & half_mask_;
-    for (const std::uint64_t round_key : round_keys_) {
-        const std::uint64_t next = left ^ (round_function(right, round_key) & half_mask_);
-        left = right;
-        right = next;
+    std::uint64_t left = value >> right_bits_;
+    std::uint64_t right = value & right_mask_;
+    for (unsigned round = 0; round < rounds_; round += 2) {
+        left ^= round_function(right, round_keys_[round]) & left_mask_;
+        right ^= round_function(left, round_keys_[round + 1]) & right_mask_;
     }
-    return (left << half_bits_) | right;
+    return (left << right_bits_) | right;
 }
 
 std::uint64_t Permutation::operator()(std::uint64_t position) const {
@@ -51,13 +61,38 @@ std::uint64_t Permutation::operator()(std::uint64_t position) const {
 }
 
 void Permutation::fill(std::uint64_t first, std::span<std::uint64_t> out) const {
-    for (std::uint64_t& value : out) value = (*this)(first++);
+    // Walking each value to its end would mispredict a branch for every second one. Instead all take a step, and those
+    // still outside are listed without a branch for the next.
+    constexpr std::size_t kBlock = 256;
+    std::array<std::uint32_t, kBlock> outside;
+    for (; !out.empty(); out = out.subspan(std::min(kBlock, out.size()))) {
+        const auto count = static_cast<std::uint32_t>(std::min(kBlock, out.size()));
+        std::size_t pending = 0;
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const std::uint64_t value = encrypt(first + i);
+            out[i] = value;
+            outside[pending] = i;
+            pending += value >= size_ ? 1U : 0U;
+        }
+        first += count;
+        while (pending != 0) {
+            std::size_t still = 0;
+            for (std::size_t j = 0; j < pending; ++j) {
+                const std::uint32_t i = outside[j];
+                const std::uint64_t value = encrypt(out[i]);
+                out[i] = value;
+                outside[still] = i;
+                still += value >= size_ ? 1U : 0U;
+            }
+            pending = still;
+        }
+    }
 }
 
 Order::Order(std::uint64_t samples, const OrderOptions& options)
     : total_(samples),
       options_(options),
-      permutation_(samples, options.seed * 0x9E3779B97F4A7C15ULL + options.epoch),
+      permutation_(samples, key_of(options.seed, options.epoch)),
       batches_(0),
       rank_samples_(0) {
     if (samples == 0) throw Error(ErrorKind::usage, "the dataset has no samples");
@@ -65,8 +100,11 @@ Order::Order(std::uint64_t samples, const OrderOptions& options)
     if (options.world == 0 || options.rank >= options.world) {
         throw Error(ErrorKind::usage, "the rank must be below the world size, and the world size at least 1");
     }
+    if (options.batch_size > UINT64_MAX / options.world) {
+        throw Error(ErrorKind::usage, "the batch size times the world size does not fit 64 bits");
+    }
     const std::uint64_t step = options.batch_size * options.world;
-    batches_ = (samples + step - 1) / step;
+    batches_ = samples / step + (samples % step != 0 ? 1 : 0);
     rank_samples_ = (batches_ - 1) * options.batch_size + slice(batches_ - 1).count;
 }
 

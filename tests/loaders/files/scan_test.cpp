@@ -1,8 +1,10 @@
 #include "loaders/files/scan.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -108,6 +110,33 @@ TEST(Scan, ALargeDirectoryIsSplitAmongThreadsAndSortedAllTheSame) {
         EXPECT_EQ(scan(root.path(), options), expected) << threads << " threads";
     }
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // their allocators are not the one asked here
+std::size_t heap_bytes() {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+}
+
+TEST(Scan, AnIndexTakesFewBytesAFile) {
+    const TempDir root;
+    constexpr std::size_t kClasses = 20;
+    constexpr std::size_t kFiles = 1000;
+    for (std::size_t c = 0; c < kClasses; ++c) {
+        const std::string name = "n0144" + std::to_string(1000 + c);
+        test::make_directory(root / name);
+        for (std::size_t i = 0; i < kFiles; ++i) {
+            const std::string path = fmt::format("{}/{}/{}_{}.JPEG", root.path(), name, name, 10'000 + i);
+            ASSERT_TRUE(Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644)));
+        }
+    }
+    // Once before, for what is allocated once a process.
+    test::open_files(root.path());
+    const std::size_t before = heap_bytes();
+    const auto dataset = test::open_files(root.path());
+    ASSERT_EQ(dataset->size(), kClasses * kFiles);
+    EXPECT_LE((heap_bytes() - before) / dataset->size(), 40U) << "names of 21 bytes, and 8 for offset and length";
+}
+#endif
 
 // One thread, one directory: the progress call comes after so many files, and then the rest is removed.
 struct Remover {
