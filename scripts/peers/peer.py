@@ -142,7 +142,7 @@ def last_json(output):
 def run_feedline(folder, files, arguments, options):
     with tempfile.TemporaryDirectory() as scratch:
         file = os.path.join(scratch, "result.json")
-        run([options.feedline, *arguments[1:], folder, "--no-controls", "--no-progress", "--quiet", "--json", file], options.timeout)
+        run([options.feedline, arguments[1], folder, *arguments[2:], "--device", "emulated", "--no-controls", "--no-progress", "--quiet", "--json", file], options.timeout)
         with open(file) as written:
             result = json.load(written)["results"][0]
     epoch = result["epochs"][-1]
