@@ -125,6 +125,8 @@ std::size_t UringEngine::submit(std::span<const ReadRequest> requests) {
     const std::size_t room = std::min(requests.size(), free_slots_.size());
     if (room == 0) return 0;
     const Nanoseconds now = now_ns();
+    // Names come from all over the index. Fetching them side by side here spares the kernel a cache miss a file.
+    for (const ReadRequest& request : requests.first(room)) __builtin_prefetch(request.source.name);
     for (std::size_t i = 0; i < room; ++i) {
         const ReadRequest& request = requests[i];
         const std::uint32_t index = free_slots_.back();
@@ -149,51 +151,45 @@ std::size_t UringEngine::reap(std::size_t min, std::span<Completion> out, Nanose
     min = std::min({min, out.size(), std::size_t{in_flight()}});
     const Nanoseconds deadline = timeout_ns > 0 ? now_ns() + timeout_ns : 0;
     std::size_t count = 0;
-    for (bool polled = false;;) {
+    for (;;) {
         queue_postponed();
-        const bool queued = io_uring_sq_ready(&ring_) > 0;
-        if (queued || io_uring_cq_ready(&ring_) == 0) {
-            // Reads that became ready below are submitted before returning, so that the device works while the caller
-            // does: what they complete at once is collected in the same call.
-            if (count >= min && !queued && (count > 0 || polled)) return count;
-            polled = true;
+        if (io_uring_sq_ready(&ring_) > 0 || io_uring_cq_ready(&ring_) == 0) {
             const bool wait = count < min && postponed_.empty();
             const Nanoseconds left = timeout_ns > 0 ? std::max<Nanoseconds>(deadline - now_ns(), 0) : timeout_ns;
-            if (!enter(wait ? 1 : 0, left) && timeout_ns >= 0 && (timeout_ns == 0 || now_ns() >= deadline)) {
-                return count;
-            }
+            const Entered entered = enter(wait ? 1 : 0, left);
+            const bool expired = timeout_ns == 0 || (timeout_ns > 0 && now_ns() >= deadline);
+            if (entered == Entered::interrupted || (entered == Entered::nothing && expired)) return count;
         }
         count += drain(out.subspan(count));
         if (count == out.size()) {
             if (io_uring_sq_ready(&ring_) > 0) enter(0, 0);
             return count;
         }
-        if (count >= min && io_uring_sq_ready(&ring_) == 0 && postponed_.empty()) return count;
+        // Reads that became ready are submitted before returning, so that the device works while the caller does.
+        if (count >= min && io_uring_sq_ready(&ring_) == 0) return count;
     }
 }
 
-bool UringEngine::enter(unsigned wait, Nanoseconds timeout_ns) {
-    if (io_uring_sq_ready(&ring_) > 0 || wait == 0) {
-        ++counters_.syscalls;
+UringEngine::Entered UringEngine::enter(unsigned wait, Nanoseconds timeout_ns) {
+    ++counters_.syscalls;  // each of the two calls below enters the kernel once
+    if (wait == 0 || timeout_ns == 0) {
         check_enter(io_uring_submit_and_get_events(&ring_));
-        if (wait == 0 || io_uring_cq_ready(&ring_) >= wait) return true;
+        return io_uring_cq_ready(&ring_) >= wait ? Entered::something : Entered::nothing;
     }
-    if (timeout_ns == 0) return false;
     const Nanoseconds slice = timeout_ns < 0 ? kSuspiciousWaitNs : std::min(timeout_ns, kSuspiciousWaitNs);
     __kernel_timespec ts{.tv_sec = slice / kNanosecondsPerSecond, .tv_nsec = slice % kNanosecondsPerSecond};
-    io_uring_getevents_arg arg{};
-    arg.ts = reinterpret_cast<std::uintptr_t>(&ts);
-    ++counters_.syscalls;
-    // io_uring_enter2 calls the kernel directly and answers -errno.
-    const int result =
-        io_uring_enter2(static_cast<unsigned>(ring_.ring_fd), 0, wait, IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG,
-                        reinterpret_cast<sigset_t*>(&arg), sizeof arg);
+    io_uring_cqe* cqe = nullptr;
+    const int result = io_uring_submit_and_wait_timeout(&ring_, &cqe, wait, &ts, nullptr);
     if (result == -ETIME) {
         cancel_what_is_no_file();
-        return false;
+        return Entered::nothing;
+    }
+    if (result == -EINTR) {
+        ++counters_.retries;
+        return Entered::interrupted;
     }
     check_enter(result);
-    return result >= 0;
+    return result >= 0 ? Entered::something : Entered::nothing;
 }
 
 void UringEngine::check_enter(int result) {
@@ -201,8 +197,10 @@ void UringEngine::check_enter(int result) {
         failed_enters_ = 0;
         return;
     }
+    // EAGAIN and EBUSY: no memory for requests or completions at the moment.
     const bool passing = result == -EINTR || result == -EAGAIN || result == -EBUSY;
-    if (!passing || ++failed_enters_ > Transfer::kMaxRetries) {
+    if (result != -EINTR) ++failed_enters_;
+    if (!passing || failed_enters_ > Transfer::kMaxRetries) {
         // No completion can carry this: the ring itself is broken, or used by a thread that does not own it.
         throw Error(ErrorKind::internal, "io_uring_enter failed").because(-result);
     }

@@ -65,9 +65,9 @@ private:
     bool queue(std::uint32_t index);
     void queue_or_postpone(std::uint32_t index);
     void queue_postponed();
-    // Submits what is queued and collects; waits for `wait` completions, at most `timeout_ns` (< 0: for ever).
-    // False when the wait ended without one.
-    bool enter(unsigned wait, Nanoseconds timeout_ns);
+    enum class Entered : std::uint8_t { something, nothing, interrupted };
+    // Submits what is queued and collects; waits for `wait` completions, at most `timeout_ns` or a short while.
+    Entered enter(unsigned wait, Nanoseconds timeout_ns);
     void check_enter(int result);
     std::size_t drain(std::span<Completion> out);
     // True when the slot is complete, with its result in `completion`.
