@@ -12,7 +12,7 @@ namespace {
 
 // Large enough that a system call costs nothing beside it, small enough to stay in the second-level cache between being
 // generated and being copied by write().
-constexpr std::size_t kPieceBytes = 512 * 1024;
+constexpr std::size_t kPieceBytes = std::size_t{512} * 1024;
 static_assert(kPieceBytes % RandomStream::kBlockBytes == 0);
 
 class RandomContent final : public ContentSource {

@@ -27,18 +27,18 @@ constexpr double kBytesPerBlock = 152;
 constexpr double kShareOfSize = 0.98;
 
 struct Grid {
-    double columns;
-    double rows;
-    double blocks() const { return columns * rows; }
+    int columns;
+    int rows;
+    int blocks() const { return columns * rows; }
 };
 
 // About 4:3, at most `blocks` blocks (one at least), and of the shapes near 4:3 the one that uses most of them.
 Grid grid_of(double blocks) {
-    blocks = std::max(1.0, std::floor(blocks));
-    const double middle = std::sqrt(blocks * 4 / 3);
+    const int most = std::max(1, static_cast<int>(blocks));
+    const double middle = std::sqrt(most * 4.0 / 3);
     Grid best{1, 1};
-    for (double columns = std::ceil(middle * 0.8); columns <= std::max(1.0, middle * 1.25); ++columns) {
-        const Grid grid{columns, std::floor(blocks / columns)};
+    for (int columns = std::max(1, static_cast<int>(middle * 0.8)); columns <= middle * 1.25; ++columns) {
+        const Grid grid{columns, most / columns};
         if (grid.blocks() > best.blocks()) best = grid;
     }
     return best;
@@ -82,8 +82,8 @@ void JpegContent::start(std::uint64_t sample, std::uint64_t size_bytes) {
     double blocks = (kShareOfSize * static_cast<double>(size_bytes) - kHeaderBytes) / kBytesPerBlock;
     for (;;) {
         const Grid grid = grid_of(blocks);
-        const int width = kBlock * static_cast<int>(grid.columns);
-        const int height = kBlock * static_cast<int>(grid.rows);
+        const int width = kBlock * grid.columns;
+        const int height = kBlock * grid.rows;
         draw(sample, width, height);
         const std::size_t encoded_bytes = encode(width, height);
         if (encoded_bytes <= size_bytes) {
@@ -95,7 +95,7 @@ void JpegContent::start(std::uint64_t sample, std::uint64_t size_bytes) {
         }
         const double wanted = kShareOfSize * static_cast<double>(size_bytes) - kHeaderBytes;
         const double got = static_cast<double>(encoded_bytes) - kHeaderBytes;
-        blocks = std::min(grid.blocks() - 1, grid.blocks() * wanted / got);
+        blocks = std::min(grid.blocks() - 1.0, grid.blocks() * wanted / got);
     }
 }
 
