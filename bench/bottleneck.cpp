@@ -119,7 +119,8 @@ std::string explain(const Result& result) {
                 decoding ? fmt::format("decoding is {} of the idle time; give it more cores or decode on "
                                        "the accelerator",
                                        cause_share(*epoch, Cause::decode))
-                         : std::string("more --threads if cores are free, larger records, or --engine uring"));
+                         : fmt::format("more --threads if cores are free, or larger records{}",
+                                       result.engine == "uring" ? "" : ", or --engine uring"));
         }
         case Bottleneck::h2d:
             return fmt::format(

@@ -117,21 +117,6 @@ void check_device(const BenchOptions& options, const Capabilities& machine) {
     }
 }
 
-// Where a file is to appear: its directory must be there and writable, before hours of measuring are lost on it.
-void check_output(std::string_view option, const std::string& path) {
-    if (path.empty()) return;
-    struct stat status {};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (exists && S_ISDIR(status.st_mode)) {
-        refuse(fmt::format("--{}: {} is a directory, and a file was expected", option, printable(path)));
-    }
-    const std::string directory = std::filesystem::path(path).parent_path().string();
-    const std::string place = exists && !S_ISREG(status.st_mode) ? path : directory.empty() ? "." : directory;
-    if (::access(place.c_str(), W_OK) != 0) {
-        throw Error(ErrorKind::usage, fmt::format("--{}: cannot write", option)).at(place).because(errno);
-    }
-}
-
 std::uint64_t thread_limit() {
     std::uint64_t limit = 0;
     const auto apply = [&](std::uint64_t value) { limit = limit == 0 ? value : std::min(limit, value); };
@@ -152,6 +137,20 @@ bool can_make(Make make) {
 }
 
 }  // namespace
+
+void check_output(std::string_view asked_by, const std::string& path) {
+    if (path.empty()) return;
+    struct stat status {};
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && S_ISDIR(status.st_mode)) {
+        refuse(fmt::format("{}: {} is a directory, and a file was expected", asked_by, printable(path)));
+    }
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    const std::string place = exists && !S_ISREG(status.st_mode) ? path : directory.empty() ? "." : directory;
+    if (::access(place.c_str(), W_OK) != 0) {
+        throw Error(ErrorKind::usage, fmt::format("{}: cannot write", asked_by)).at(place).because(errno);
+    }
+}
 
 Capabilities machine_capabilities() {
     Capabilities machine;
@@ -174,8 +173,8 @@ void check_options(const BenchOptions& options, const Capabilities& machine) {
     check_reading(options, machine);
     check_device(options, machine);
     for (const std::string& text : options.require) parse_requirement(text);
-    check_output("json", options.json_file);
-    check_output("csv", options.csv_file);
+    check_output("--json", options.json_file);
+    check_output("--csv", options.csv_file);
     if (!options.json_file.empty() && options.json_file == options.csv_file) {
         refuse("--json and --csv name the same file");
     }

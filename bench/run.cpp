@@ -1,0 +1,306 @@
+#include "bench/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "bench/bottleneck.h"
+#include "bench/controls.h"
+#include "bench/interruptible.h"
+#include "bench/workbench.h"
+#include "core/presets.h"
+#include "core/units.h"
+
+namespace feedline {
+namespace {
+
+// A dataset that is open, and what carries it.
+struct Tier {
+    std::string name;
+    std::shared_ptr<const Dataset> dataset;
+    TierInfo info;
+};
+
+// One thing to measure.
+struct Combination {
+    const Tier* tier = nullptr;
+    EngineSelection engine;
+    BenchOptions options;  // in effect
+    std::string name;
+    std::vector<std::string> notes;
+};
+
+std::string workload_name(const BenchOptions& options) {
+    if (!options.workload.empty()) return options.workload;
+    return options.step_time_ns.value_or(0) > 0 ? "custom" : "rate";
+}
+
+std::string combination_name(const Tier& tier, std::string_view engine, const BenchOptions& options) {
+    return fmt::format("{}/{}/{}/{}", tier.name, tier.dataset->info().format, engine, workload_name(options));
+}
+
+Tier open_tier(const DatasetArgument& argument, const BenchOptions& options, BenchObserver& observer,
+               const Interrupt& interrupt) {
+    struct Found {
+        std::atomic<std::uint64_t> samples{0};
+    };
+    const auto found = std::make_shared<Found>();
+    const std::string what = "indexing " + printable(argument.path);
+    Tier tier;
+    tier.name = argument.name;
+    tier.dataset = run_interruptibly(
+        [path = argument.path, format = options.format, found] {
+            OpenOptions open;
+            open.progress = [](std::uint64_t samples, void* context) {
+                static_cast<Found*>(context)->samples.store(samples, std::memory_order_relaxed);
+            };
+            open.progress_context = found.get();
+            return std::shared_ptr<const Dataset>(open_dataset(path, format, open));
+        },
+        interrupt, [&] { observer.working(what, found->samples.load(std::memory_order_relaxed), 0); });
+    tier.info = run_interruptibly([path = argument.path] { return tier_info(path); }, interrupt);
+    return tier;
+}
+
+// What cannot be measured of this dataset, said before anything is.
+void check_against(const BenchOptions& chosen, const Tier& tier, const EngineSelection& engine) {
+    const DatasetInfo& info = tier.dataset->info();
+    if (chosen.batch_size * chosen.world > info.samples) {
+        std::string what = fmt::format("a batch of {}", chosen.batch_size);
+        if (chosen.world > 1) what += fmt::format(" on each of {} ranks", chosen.world);
+        throw Error(ErrorKind::usage, fmt::format("{} is more than the {} samples of this dataset", what, info.samples))
+            .at(info.path)
+            .advise("Use a smaller --batch-size, or more data");
+    }
+    OrderOptions order_options;
+    order_options.batch_size = chosen.batch_size;
+    order_options.world = chosen.world;
+    const Order order(info.samples, order_options);
+    const std::uint64_t steps = chosen.steps > 0 ? std::min(chosen.steps, order.batches()) : order.batches();
+    if (steps < chosen.accelerators) {
+        throw Error(ErrorKind::usage, fmt::format("{} accelerators, but an epoch has only {} steps to share among them",
+                                                  chosen.accelerators, steps))
+            .at(info.path);
+    }
+    if (chosen.warmup_steps >= steps) {
+        throw Error(ErrorKind::usage, fmt::format("--warmup-steps {} leaves nothing of the {} steps of an epoch",
+                                                  chosen.warmup_steps, steps))
+            .at(info.path);
+    }
+    const unsigned each = (chosen.queue_depth + chosen.threads - 1) / chosen.threads;
+    const unsigned most = max_engine_queue_depth(engine.kind);
+    if (each > most) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("--queue-depth {} over {} threads is {} each, and {} takes {} on this kernel",
+                                chosen.queue_depth, chosen.threads, each, to_string(engine.kind), most));
+    }
+}
+
+std::vector<std::string> wanted_engines(const BenchOptions& options) {
+    if (options.engines.front() == "all") return {"pread", "mmap", "uring", "uring-direct", "native"};
+    if (options.engines.front() != "auto") return options.engines;
+    const auto available = available_engines();
+    const bool uring = std::find(available.begin(), available.end(), EngineKind::uring) != available.end();
+    return {uring ? "uring" : "pread"};
+}
+
+// What will run on this tier; what does not apply goes to `skipped`.
+std::vector<Combination> plan_tier(const Tier& tier, const BenchOptions& options, std::vector<Skipped>& skipped,
+                                   const Interrupt& interrupt) {
+    std::vector<Combination> planned;
+    std::set<EngineKind> kinds;
+    const std::vector<std::string> wanted = wanted_engines(options);
+    for (const std::string& name : wanted) {
+        const auto skip = [&](std::string reason) {
+            skipped.push_back({combination_name(tier, name, options), std::move(reason)});
+        };
+        if (name == "native") {
+            skip("small files have no library of their own to read them with");
+            continue;
+        }
+        const EngineKind kind = parse_engine_kind(name);
+        if (kind == EngineKind::uring_direct && options.cache == CacheMode::warm) {
+            skip("O_DIRECT reads past the page cache, so it is never warm");
+            continue;
+        }
+        Combination next;
+        next.tier = &tier;
+        next.engine =
+            run_interruptibly([kind, dataset = tier.dataset] { return select_engine(kind, *dataset); }, interrupt);
+        if (!next.engine.fallback.empty()) {
+            // In a sweep the engine it falls back to has its own place.
+            const bool elsewhere = std::find(wanted.begin(), wanted.end(), to_string(next.engine.kind)) != wanted.end();
+            if (elsewhere || kinds.contains(next.engine.kind)) {
+                skip(next.engine.fallback);
+                continue;
+            }
+            next.notes.push_back(next.engine.fallback);
+        }
+        kinds.insert(next.engine.kind);
+        next.options = options_in_effect(options, tier.dataset->info(), next.engine.kind, next.notes);
+        next.name = combination_name(tier, to_string(next.engine.kind), options);
+        check_against(next.options, tier, next.engine);
+        planned.push_back(std::move(next));
+    }
+    return planned;
+}
+
+Result described(const Combination& combination, DeviceKind device) {
+    const BenchOptions& options = combination.options;
+    Result result;
+    result.name = combination.name;
+    result.tier_name = combination.tier->name;
+    result.engine = to_string(combination.engine.kind);
+    result.workload = workload_name(options);
+    result.config = config_json(options);
+    result.notes = combination.notes;
+    result.dataset = combination.tier->dataset->info();
+    result.tier = combination.tier->info;
+    result.device_kind = device == DeviceKind::cuda ? "cuda" : "emulated";
+    result.batch_size = options.batch_size;
+    result.step_seconds = to_seconds(options.step_time_ns.value_or(0));
+    result.accelerators = options.accelerators;
+    return result;
+}
+
+void add_epoch_notes(Result& result, const BenchOptions& options) {
+    const EpochResult* last = result.last_epoch();
+    if (last == nullptr) return;
+    constexpr double kDriftWorthSaying = 0.05;
+    if (last->idle.drift && std::fabs(*last->idle.drift) > kDriftWorthSaying) {
+        result.notes.push_back(fmt::format("not steady: the second half of the steps ran {} {} than the first",
+                                           format_percent(std::fabs(*last->idle.drift)),
+                                           *last->idle.drift > 0 ? "faster" : "slower"));
+    }
+    if (last->skipped_samples > 0) {
+        std::string note = fmt::format("{} samples skipped", format_count(static_cast<double>(last->skipped_samples)));
+        for (const Oddity& failure : last->failures) {
+            note += fmt::format("; {} {}, first {}", failure.count, failure.kind, printable(failure.example));
+        }
+        result.notes.push_back(note);
+    }
+    if (options.decode == DecodeMode::crc) {
+        result.notes.push_back("CRC32C was computed, and nothing compared: small files carry no checksum");
+    }
+    const double largest = *std::max_element(last->idle.by_cause.ns.begin(), last->idle.by_cause.ns.end());
+    if (last->idle.by_cause[Cause::other] > 0 && last->idle.by_cause[Cause::other] == largest) {
+        result.notes.push_back("most of the idle time could not be placed");
+    }
+}
+
+void measure_epochs(Workbench& bench, Result& result) {
+    const BenchOptions& options = bench.options();
+    for (unsigned round = 0; round < options.rounds; ++round) {
+        result.rounds.emplace_back();
+        for (unsigned epoch = 0; epoch < options.epochs; ++epoch) {
+            bench.prepare_cache();
+            Pass pass = bench.measured_pass(epoch);
+            pass.what = result.name;
+            if (options.epochs > 1) pass.what += fmt::format(", epoch {} of {}", epoch + 1, options.epochs);
+            if (options.rounds > 1) pass.what += fmt::format(", round {} of {}", round + 1, options.rounds);
+            PassFigures figures = bench.run(pass);
+            const EpochResult& measured = figures.epoch;
+            if (measured.steps > 0) {
+                result.rounds.back().push_back(measured);
+                result.step_ns = std::move(figures.step_ns);
+            }
+            if (measured.partial) throw Error(ErrorKind::interrupted, "interrupted");
+            if (measured.samples == 0 && measured.skipped_samples > 0) {
+                const Oddity& first = measured.failures.front();
+                throw Error(ErrorKind::io, fmt::format("not one sample could be read ({} {})", first.count, first.kind))
+                    .at(first.example);
+            }
+            if (!measured.samples_delivered_once) {
+                throw Error(ErrorKind::internal, "samples were not delivered exactly once").at(result.dataset.path);
+            }
+        }
+    }
+}
+
+// Fills `result` as far as it gets. False: interrupted.
+bool measure(const Combination& combination, DeviceKind device, Result& result, BenchOutcome& outcome,
+             BenchObserver& observer, const Interrupt& interrupt) {
+    bool stuck = false;
+    try {
+        Workbench bench(combination.tier->dataset, combination.options, combination.engine, device,
+                        combination.tier->info, observer, interrupt);
+        try {
+            result.device_name = bench.device_name();
+            measure_epochs(bench, result);
+            add_epoch_notes(result, combination.options);
+            if (combination.options.controls) measure_controls(bench, result);
+        } catch (...) {
+            stuck = bench.stuck();
+            throw;
+        }
+        stuck = bench.stuck();
+    } catch (const Error& error) {
+        outcome.stuck |= stuck;
+        if (error.kind() == ErrorKind::interrupted) {
+            result.status = RunStatus::partial;
+            return false;
+        }
+        // What was asked for cannot be, and nothing was measured yet: that is refused, not recorded.
+        if (error.kind() == ErrorKind::usage && outcome.file.results.empty() && result.rounds.empty()) throw;
+        result.status = RunStatus::failed;
+        result.error = error.what();
+        if (!outcome.failure) outcome.failure = error.kind();
+    } catch (const std::exception& error) {
+        outcome.stuck |= stuck;
+        result.status = RunStatus::failed;
+        result.error = error.what();
+        if (!outcome.failure) outcome.failure = ErrorKind::internal;
+    }
+    outcome.stuck |= stuck;
+    return true;
+}
+
+}  // namespace
+
+BenchOutcome run_bench(const BenchOptions& options, const Capabilities& machine, Context context,
+                       BenchObserver& observer, const Interrupt& interrupt) {
+    BenchOutcome outcome;
+    outcome.file.context = std::move(context);
+    std::vector<Tier> tiers;
+    tiers.reserve(options.datasets.size());
+    std::vector<Combination> combinations;
+    try {
+        for (const DatasetArgument& argument : options.datasets) {
+            tiers.push_back(open_tier(argument, options, observer, interrupt));
+        }
+        for (const Tier& tier : tiers) {
+            std::vector<Combination> planned = plan_tier(tier, options, outcome.file.skipped, interrupt);
+            std::move(planned.begin(), planned.end(), std::back_inserter(combinations));
+        }
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::interrupted) throw;
+        outcome.interrupted = true;
+        return outcome;
+    }
+    const DeviceKind device = chosen_device(options, machine);
+    for (const Combination& combination : combinations) {
+        Result result = described(combination, device);
+        const bool went_on = measure(combination, device, result, outcome, observer, interrupt);
+        result.bottleneck = find_bottleneck(result);
+        outcome.file.results.push_back(std::move(result));
+        observer.finished(outcome.file.results.back());
+        if (!went_on) {
+            outcome.interrupted = true;
+            break;
+        }
+    }
+    return outcome;
+}
+
+int exit_code(const BenchOutcome& outcome, bool requirements_missed) {
+    if (outcome.interrupted) return exit_code(ErrorKind::interrupted);
+    if (outcome.failure) return exit_code(*outcome.failure);
+    if (outcome.file.results.empty()) return exit_code(ErrorKind::unsupported);
+    return requirements_missed ? 1 : 0;
+}
+
+}  // namespace feedline

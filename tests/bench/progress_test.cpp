@@ -1,0 +1,59 @@
+#include "bench/report/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "tests/bench/hand_made.h"
+
+namespace feedline {
+namespace {
+
+// What is written to a file that stands for a terminal.
+template <typename Act>
+std::string shown(bool live, Act act) {
+    std::FILE* file = std::tmpfile();
+    {
+        TerminalProgress progress(file, live);
+        act(progress);
+    }
+    std::rewind(file);
+    std::array<char, 4096> buffer{};
+    const std::size_t length = std::fread(buffer.data(), 1, buffer.size(), file);
+    std::fclose(file);
+    return {buffer.data(), length};
+}
+
+TEST(Progress, SaysHowFarHowFastHowIdleAndHowLong) {
+    const Progress progress{25, 6400, 0, 10'000'000'000, 0.123};
+    EXPECT_EQ(progress_text(progress, 100), "step 25 of 100 (25.0 %)  640 samples/s  idle 12.3 % so far  30.0 s left");
+    EXPECT_EQ(progress_text(progress, 0), "step 25  640 samples/s  idle 12.3 % so far");
+    EXPECT_EQ(progress_text({}, 100), "step 0 of 100 (0.0 %)");
+}
+
+TEST(Progress, IsOneLineOnATerminalAndTakenAwayAtTheEnd) {
+    const std::string text = shown(true, [](TerminalProgress& progress) {
+        progress.working("indexing /data", 1234, 0);
+        progress.measuring("disk/files/uring/rate", {1, 2, 3, 1'000'000, 0.5}, 10);
+    });
+    EXPECT_NE(text.find("indexing /data: 1,234"), std::string::npos) << text;
+    EXPECT_NE(text.find("disk/files/uring/rate: step 1 of 10"), std::string::npos) << text;
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+    EXPECT_TRUE(text.ends_with("\r\x1b[K"));
+}
+
+TEST(Progress, IsQuietWhenNobodyWatchesButForFailures) {
+    Result failed = test::hand_made_result();
+    failed.status = RunStatus::failed;
+    failed.error = "cannot read: /data/x";
+    const std::string text = shown(false, [&](TerminalProgress& progress) {
+        progress.working("indexing /data", 1234, 0);
+        progress.measuring("x", {}, 10);
+        progress.finished(test::hand_made_result());
+        progress.finished(failed);
+    });
+    EXPECT_EQ(text, "feedline: disk/files/uring/custom: cannot read: /data/x\n");
+}
+
+}  // namespace
+}  // namespace feedline
