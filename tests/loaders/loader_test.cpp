@@ -220,6 +220,58 @@ TEST(Loader, BatchesStayInPlaceUntilTheyAreReleased) {
     EXPECT_EQ(checked, (order.batches() - options.slots + 1) * 4);
 }
 
+// ---- the queue
+
+// Completes one request whenever it is waited for, the oldest, and notes how full its queue was.
+class OneByOneEngine final : public Engine {
+public:
+    OneByOneEngine(const EngineOptions& options, std::vector<std::size_t>& seen)
+        : depth_(options.queue_depth), seen_(seen) {}
+    EngineKind kind() const override { return EngineKind::uring; }
+    unsigned max_queue_depth() const override { return depth_; }
+    unsigned in_flight() const override { return static_cast<unsigned>(requests_.size()); }
+    std::size_t submit(std::span<const ReadRequest> requests) override {
+        requests_.insert(requests_.end(), requests.begin(), requests.end());
+        return requests.size();
+    }
+    std::size_t reap(std::size_t min, std::span<Completion> out, Nanoseconds) override {
+        if (min == 0 || requests_.empty()) return 0;
+        seen_.push_back(requests_.size());
+        const Nanoseconds now = now_ns();
+        out[0] = {.tag = requests_.front().tag,
+                  .result = static_cast<std::int64_t>(requests_.front().length_bytes),
+                  .grew = false,
+                  .issued_ns = now,
+                  .opened_ns = now,
+                  .completed_ns = now};
+        requests_.pop_front();
+        return 1;
+    }
+    EngineCounters counters() const override { return {}; }
+
+private:
+    unsigned depth_;
+    std::vector<std::size_t>& seen_;
+    std::deque<ReadRequest> requests_;
+};
+
+TEST(Loader, KeepsTheQueueFullToTheEndOfTheEpoch) {
+    const auto dataset = RecordDataset::of_files(std::vector<std::uint64_t>(103, 10));
+    const Order order(dataset->size(), shuffled(7));
+    std::vector<std::size_t> seen;
+    LoaderOptions options;
+    options.engine.kind = EngineKind::uring;
+    options.queue_depth = 16;
+    options.slots = 15;  // never short of a slot
+    options.make_engine = [&](const EngineOptions& engine) { return std::make_unique<OneByOneEngine>(engine, seen); };
+    Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+    while (loader.next() != nullptr) {
+    }
+    ASSERT_TRUE(loader.finish(60 * kNanosecondsPerSecond));
+    ASSERT_EQ(seen.size(), 103U);
+    for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], std::min<std::size_t>(16, 103 - i)) << i;
+}
+
 // ---- counts
 
 TEST(LoaderStats, AreExact) {
