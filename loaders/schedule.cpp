@@ -12,6 +12,7 @@ Schedule::Schedule(BatchPlanner& planner, const Slab& slab, const ScheduleOption
       slots_(options.slots),
       total_(options.batches),
       states_(options.slots + std::size_t{1}),
+      slot_since_ns_(options.slots, now_ns()),
       open_(options.open) {}
 
 ClaimStatus Schedule::claim(std::size_t max_reads, std::uint64_t max_bytes, Claim& claim, std::uint64_t& seen) {
@@ -105,12 +106,12 @@ void Schedule::place() {
                    .payload_bytes = state.plan.payload_bytes,
                    .samples = state.plan.samples,
                    .trace = state.trace,
-                   .slot_ns = now_ns(),
+                   .slot_ns = slot_since_ns_[state.plan.index % slots_],
                    .first_issue_ns = 0,
                    .ready_ns = 0};
     state.ready = state.plan.reads.empty();
     if (!state.ready) return;
-    state.batch.ready_ns = state.batch.slot_ns;
+    state.batch.ready_ns = now_ns();
     ++claimed_;
     ready_.notify_one();
 }
@@ -183,6 +184,7 @@ void Schedule::release(std::uint64_t index) {
     if (index != released_ || index >= delivered_) {
         throw Error(ErrorKind::internal, "a batch was released out of order");
     }
+    slot_since_ns_[index % slots_] = now_ns();
     ++released_;
     changed();
 }

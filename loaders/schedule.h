@@ -111,9 +111,10 @@ private:
     std::optional<ReplayedBatch> replayed_;
 
     mutable std::mutex mutex_;
-    std::condition_variable change_;  // for workers
-    std::condition_variable ready_;   // for the consumer
-    std::vector<BatchState> states_;  // slots + 1
+    std::condition_variable change_;          // for workers
+    std::condition_variable ready_;           // for the consumer
+    std::vector<BatchState> states_;          // slots + 1
+    std::vector<Nanoseconds> slot_since_ns_;  // by slot: when it became free last; batch i takes slot i % slots
     std::uint64_t planned_ = 0;
     std::uint64_t placed_ = 0;
     std::uint64_t claimed_ = 0;

@@ -323,6 +323,31 @@ TEST(Loader, FirstIssueIsNotAfterAnyTrace) {
     }
 }
 
+TEST(Loader, ASlotIsThereFromTheReleaseOfItsLastBatch) {
+    const auto dataset = RecordDataset::of_files(some_lengths(60, 4));
+    const Order order(dataset->size(), shuffled(5));
+    LoaderOptions options;
+    options.slots = 3;
+    const Nanoseconds begin = now_ns();
+    Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+    const Nanoseconds constructed = now_ns();
+    std::vector<std::pair<Nanoseconds, Nanoseconds>> released;  // before and after
+    while (const Batch* batch = loader.next()) {
+        const std::uint64_t index = batch->index;
+        if (index < options.slots) {
+            EXPECT_GE(batch->slot_ns, begin);
+            EXPECT_LE(batch->slot_ns, constructed);
+        } else {
+            EXPECT_GE(batch->slot_ns, released[index - options.slots].first);
+            EXPECT_LE(batch->slot_ns, released[index - options.slots].second);
+        }
+        const Nanoseconds before = now_ns();
+        loader.release(index);
+        released.emplace_back(before, now_ns());
+    }
+    EXPECT_EQ(released.size(), 12U);
+}
+
 // ---- how much is delivered
 
 TEST(Loader, MaxBatchesEndsTheEpochEarly) {
