@@ -26,7 +26,7 @@ function(feedline_optional name found with without)
   endif()
 endfunction()
 
-foreach(part URING JPEG ISAL HDF5 LMDB PROTOBUF BENCHMARK CUDA)
+foreach(part URING JPEG ISAL HDF5 LMDB PROTOBUF BENCHMARK CUDA CUBLAS)
   set(FEEDLINE_WITH_${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE FEEDLINE_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
@@ -72,11 +72,19 @@ if(NOT FEEDLINE_WITH_CUDA STREQUAL "OFF")
 endif()
 if(CMAKE_CUDA_COMPILER AND NOT FEEDLINE_WITH_CUDA STREQUAL "OFF")
   enable_language(CUDA)
-  set(CMAKE_CUDA_STANDARD 20)
+  set(CMAKE_CUDA_STANDARD 17)  # the newest that CMake 3.25 knows of nvcc 13; kernels need no more
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY None)  # linked by name: tests put a stand-in in its place
   find_package(CUDAToolkit QUIET)
 endif()
 feedline_optional(CUDA "${CUDAToolkit_FOUND}" "CUDA ${CUDAToolkit_VERSION}, sm_${CMAKE_CUDA_ARCHITECTURES}: the CUDA device"
                   "only the emulated accelerator is built")
+set(cublas_found FALSE)
+if(FEEDLINE_HAVE_CUDA AND TARGET CUDA::cublas AND EXISTS "${CUDAToolkit_INCLUDE_DIRS}/cublas_api.h")
+  set(cublas_found TRUE)
+endif()
+feedline_optional(CUBLAS "${cublas_found}" "cuBLAS, loaded when used: bench --step-kernel gemm"
+                  "bench --step-kernel gemm is refused (it comes with the CUDA toolkit)")
 
 function(feedline_print_summary)
   get_property(summary GLOBAL PROPERTY FEEDLINE_SUMMARY)

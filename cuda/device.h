@@ -54,6 +54,7 @@ public:
     virtual std::string name() const = 0;  // "emulated accelerator", "NVIDIA H200"
 
     // Staging memory that copies to this device can use without a bounce. May be shared by several devices of one kind.
+    // It must live until every device that copies from it was drained or destroyed.
     virtual std::shared_ptr<Slab> make_slab(std::uint64_t bytes) = 0;
 
     // Before the first enqueue() of an epoch; `max_batch_bytes` sizes the device buffers. The device is idle.
@@ -67,7 +68,8 @@ public:
     // increase. Returns by how much it woke after ce_i (>= 0), as far as it can know; the sum is `oversleep_seconds`.
     virtual Nanoseconds wait_copied(std::uint64_t index) = 0;
 
-    // Appends the times of steps that are known and were not collected yet, in order.
+    // Appends the times of steps that are known and were not collected yet, in order. The emulated device knows them
+    // when they are enqueued, so its end_ns may lie in the future.
     virtual void collect(std::vector<StepTimes>& out) = 0;
 
     // Blocks until everything enqueued is over; collect() then yields the rest.

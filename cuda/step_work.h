@@ -1,0 +1,32 @@
+// What a training step does on the GPU. Each kind is calibrated when it is made; how long a step really took is
+// measured by the events around it all the same, and that is what is reported.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "core/clock.h"
+#include "cuda/runtime.h"
+
+namespace feedline {
+
+class StepWork {
+public:
+    virtual ~StepWork() = default;
+    // Enqueues one step, which reads the batch in [batch, batch + bytes) of GPU memory.
+    virtual void launch(const Stream& stream, const std::byte* batch, std::uint64_t bytes) = 0;
+};
+
+// One block waits on the GPU's own clock. The rest of the GPU stays free, as it is of no interest here.
+std::unique_ptr<StepWork> make_spin_step(Nanoseconds step_ns, const Stream& idle_stream);
+
+// Products of bf16 matrices by cuBLAS, as many as fit the step time, so that memory, clocks and power behave as in
+// training. Throws Error{unsupported} where the build or the machine has no cuBLAS.
+std::unique_ptr<StepWork> make_gemm_step(Nanoseconds step_ns, const Stream& idle_stream);
+
+// The median length of what `enqueue` puts on the idle stream, by events, over `repetitions` after one unmeasured.
+double median_length_ns(const Stream& stream, int repetitions, const std::function<void()>& enqueue);
+
+}  // namespace feedline
