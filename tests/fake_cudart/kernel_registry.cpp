@@ -22,6 +22,8 @@ std::string kernel_name(const void* function) {
 
 }  // namespace feedline::test::fake_cudart
 
+// The names are the runtime's.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* /*binary*/) {
@@ -43,3 +45,4 @@ void __cudaRegisterVar(void** /*handle*/, char* /*host_variable*/, char* /*devic
                        const char* /*device_name*/, int /*external*/, std::size_t /*bytes*/, int /*constant*/,
                        int /*global*/) {}
 }
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -235,6 +235,8 @@ thread_local CallConfiguration pushed;
 using namespace feedline;
 using namespace feedline::test::fake_cudart;
 
+// The names are the runtime's.
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
 extern "C" {
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -477,3 +479,4 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 /*grid*/, dim3 /*block*
     return launch("<<<>>>", kernel, arguments, stream);
 }
 }
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
