@@ -242,17 +242,18 @@ public:
     std::int64_t on_open(std::uint64_t, std::int64_t result) override { return result; }
     std::uint64_t on_read_length(std::uint64_t, std::uint64_t length) override { return length; }
     std::int64_t on_read(std::uint64_t, std::int64_t result) override {
-        reached_.count_down();
+        reached_ = true;
+        reached_.notify_all();
         opened_.wait();
         return result;
     }
     bool on_submit() override { return true; }
 
-    void wait_until_reached() { reached_.wait(); }
+    void wait_until_reached() { reached_.wait(false); }
     void open() { opened_.count_down(); }
 
 private:
-    std::latch reached_{1};
+    std::atomic<bool> reached_{false};  // by one reader or by several
     std::latch opened_{1};
 };
 
