@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
+#include "bench/tier.h"
 #include "core/interrupt.h"
 #include "loaders/dataset.h"
 
@@ -14,43 +17,32 @@ namespace feedline {
 enum class CacheMode { as_is, warm, cold };
 
 struct CacheProgress {
-    std::uint64_t done = 0;
+    std::uint64_t done = 0;  // files
     std::uint64_t total = 0;
 };
+// Called about ten times a second, on the caller's thread; may be empty.
 using CacheProgressFn = std::function<void(const CacheProgress&)>;
 
-// Drops the dataset's pages file by file (fsync first; no root needed). Files of others that cannot be opened count in
-// the return value. Throws Error{interrupted}.
+// In all of these `threads` 0 means as many as cores, and an interrupt is heeded between two files (or two pieces of a
+// large one); what a thread is doing in the kernel is waited for.
+
+// Drops the dataset's pages file by file, after writing back what is dirty; no root needed. Returns how many files
+// could not be opened. Pages that another process has mapped or locked stay: resident_fraction() tells. Throws
+// Error{interrupted}.
 std::uint64_t evict(const Dataset& dataset, unsigned threads, const CacheProgressFn& progress,
                     const Interrupt& interrupt);
 
-// Root: syncs and drops the whole page cache with dentries and inodes. Throws Error{usage} when not allowed.
-void drop_caches();
+// Root: syncs and drops the whole page cache with dentries and inodes. Throws Error{usage} when not allowed, before
+// anything was done. `control` is the kernel's file for it.
+void drop_caches(const std::string& control = "/proc/sys/vm/drop_caches");
 
 // Reads every file once, untimed. Throws Error{interrupted}; files that fail are left out.
 void warm_up(const Dataset& dataset, unsigned threads, const CacheProgressFn& progress, const Interrupt& interrupt);
 
-// Share of the dataset's pages in the page cache, 0 to 1; nullopt when the kernel does not tell (cachestat and mincore
-// refused). `exact` above `sample_limit` shards is a random sample of that many.
+// Share of the dataset's pages in the page cache, 0 to 1; nullopt when the kernel does not tell, of all files or of one
+// (cachestat refused or before Linux 6.5, mincore, which answers owners only), or when no file has a page. Exact up to
+// `sample_limit` files, above that a random sample of so many.
 std::optional<double> resident_fraction(const Dataset& dataset, unsigned threads, std::uint64_t sample_limit = 200'000);
-
-// What delivers bytes and requests under a path.
-struct TierInfo {
-    std::string fs_type;  // "ext4", "ceph-fuse", ...
-    std::string mount_point;
-    std::string device;        // "/dev/vda", "tmpfs", "server:/export"
-    std::string block_device;  // diskstats name, "vda"; empty when there is none
-    std::string tier_kind;     // "local-ssd", "local-hdd", "ram", "network", "fuse", "loop", "unknown"
-};
-TierInfo tier_info(const std::string& path);
-
-// Counters taken at T0 and T1.
-struct DeviceCounters {
-    std::optional<std::uint64_t> process_read_bytes;  // /proc/self/io read_bytes
-    std::optional<std::uint64_t> device_read_bytes;   // diskstats of the block device
-    std::optional<std::uint64_t> device_reads;        // completed reads there
-};
-DeviceCounters device_counters(const TierInfo& tier);
 
 struct CacheCertificate {
     std::string verdict;   // "cold" | "mixed" | "warm" | "unknown"
@@ -58,14 +50,37 @@ struct CacheCertificate {
     std::optional<double> resident_before;
     std::optional<std::uint64_t> device_bytes;
     std::uint64_t logical_bytes = 0;  // distinct pages asked for x page size
-    std::string witness;              // "/proc/self/io", "diskstats vda", "none"
+    std::string witness;              // of device_bytes: "/proc/self/io", "diskstats vda", "none"
 };
+
 // cold: at most 1 % resident before and at least 95 % from the device; warm: at least 99 % resident and at most 1 %
-// from the device.
+// from the device; mixed: neither. unknown: on network and FUSE filesystems, which no counter of this machine sees;
+// compressed ones; loop devices with a cached file below (unless warm); without an answer on residency. Filesystems in
+// memory are always warm. `metadata_dropped`: drop_caches() ran just before, and the index was not read since.
 CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_before, const DeviceCounters& before,
                          const DeviceCounters& after, std::uint64_t logical_bytes, bool metadata_dropped);
 
-// Distinct pages (4 KiB) that reading these extents touches, times the page size, for all samples of the dataset.
+// Counts the distinct pages of 4 KiB that extents touch. Extents that come in order of shard and offset cost no memory
+// but one entry a shard. Not thread-safe.
+class PageCount {
+public:
+    static constexpr std::uint64_t kPageBytes = 4096;
+
+    void add(std::span<const Extent> extents);
+    std::uint64_t pages();
+    std::uint64_t bytes() { return pages() * kPageBytes; }
+
+private:
+    struct Run {
+        ShardId shard;
+        std::uint64_t first_page;
+        std::uint64_t last_page;
+    };
+    std::vector<Run> runs_;
+};
+
+// Distinct pages times the page size, for all samples of the dataset, or for these (in any order, repeated or not).
 std::uint64_t logical_bytes(const Dataset& dataset);
+std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> ids);
 
 }  // namespace feedline

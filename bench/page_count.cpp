@@ -1,0 +1,84 @@
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+#include "bench/coldness.h"
+
+namespace feedline {
+namespace {
+
+constexpr std::size_t kSamplesAtATime = 65'536;
+
+}  // namespace
+
+void PageCount::add(std::span<const Extent> extents) {
+    for (const Extent& extent : extents) {
+        if (extent.length_bytes == 0) continue;
+        const Run run{extent.shard, extent.offset_bytes / kPageBytes,
+                      (extent.offset_bytes + extent.length_bytes - 1) / kPageBytes};
+        if (!runs_.empty()) {
+            Run& last = runs_.back();
+            if (last.shard == run.shard && run.first_page >= last.first_page && run.first_page <= last.last_page + 1) {
+                last.last_page = std::max(last.last_page, run.last_page);
+                continue;
+            }
+        }
+        runs_.push_back(run);
+    }
+}
+
+std::uint64_t PageCount::pages() {
+    std::sort(runs_.begin(), runs_.end(), [](const Run& a, const Run& b) {
+        return std::tie(a.shard, a.first_page) < std::tie(b.shard, b.first_page);
+    });
+    std::uint64_t pages = 0;
+    const Run* before = nullptr;
+    std::uint64_t counted_to = 0;  // first page of the shard that was not counted
+    for (const Run& run : runs_) {
+        if (before == nullptr || before->shard != run.shard) counted_to = 0;
+        const std::uint64_t first = std::max(run.first_page, counted_to);
+        if (run.last_page + 1 > first) pages += run.last_page + 1 - first;
+        counted_to = std::max(counted_to, run.last_page + 1);
+        before = &run;
+    }
+    return pages;
+}
+
+std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> ids) {
+    PageCount count;
+    std::vector<Extent> extents;
+    for (std::size_t first = 0; first < ids.size(); first += kSamplesAtATime) {
+        const auto part = ids.subspan(first, std::min(kSamplesAtATime, ids.size() - first));
+        extents.resize(part.size());
+        dataset.locate(part, extents);
+        count.add(extents);
+    }
+    return count.bytes();
+}
+
+std::uint64_t logical_bytes(const Dataset& dataset) {
+    const std::uint64_t samples = dataset.size();
+    // A file a sample: no two share a page, and nothing need be remembered of a million of them.
+    const bool file_a_sample = dataset.info().shards == samples;
+    PageCount all;
+    std::uint64_t bytes = 0;
+    std::vector<SampleId> ids;
+    std::vector<Extent> extents;
+    for (std::uint64_t first = 0; first < samples; first += kSamplesAtATime) {
+        ids.resize(std::min<std::uint64_t>(kSamplesAtATime, samples - first));
+        extents.resize(ids.size());
+        std::iota(ids.begin(), ids.end(), first);
+        dataset.locate(ids, extents);
+        if (file_a_sample) {
+            PageCount part;
+            part.add(extents);
+            bytes += part.bytes();
+        } else {
+            all.add(extents);
+        }
+    }
+    return file_a_sample ? bytes : all.bytes();
+}
+
+}  // namespace feedline
