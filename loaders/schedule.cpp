@@ -134,14 +134,16 @@ Nanoseconds Schedule::complete(BatchState& state, std::uint32_t reads) {
     state.batch.first_issue_ns = first;
     state.batch.payload_bytes -= state.skipped_bytes;
     state.batch.ready_ns = now_ns();
-    const Nanoseconds latency = state.batch.ready_ns - first;
+    return state.batch.ready_ns - first;
+}
+
+void Schedule::publish(BatchState& state) {
     {
         const std::lock_guard lock(mutex_);
         state.ready = true;
-        if (state.batch.index != delivered_) return latency;
+        if (state.batch.index != delivered_) return;
     }
     ready_.notify_one();
-    return latency;
 }
 
 void Schedule::fail(Error error) {

@@ -71,9 +71,11 @@ public:
     void plan_ahead();
     // Blocks until something that claim() looks at has changed since it returned `seen`.
     void wait_change(std::uint64_t seen);
-    // `reads` more reads of this batch are over. Returns the time from its first issue to its being ready if they were
-    // the last, else -1.
+    // `reads` more reads of this batch are over. If they were the last, returns the time from its first issue to its
+    // being ready, and the caller must publish() it; else -1.
     Nanoseconds complete(BatchState& state, std::uint32_t reads);
+    // Lets the consumer have it.
+    void publish(BatchState& state);
     // Keeps the first error and stops.
     void fail(Error error);
     // From now on every batch is a copy of this one, and claims are served.

@@ -197,8 +197,11 @@ void Worker::process() {
         if (batch == nullptr) return;
         const Nanoseconds latency = context_.schedule.complete(*batch, reads);
         if (latency < 0) return;
-        const std::lock_guard lock(totals_mutex_);
-        totals_.batch_latency_ns.record(latency);
+        {
+            const std::lock_guard lock(totals_mutex_);
+            totals_.batch_latency_ns.record(latency);  // before anyone can have the batch, and count
+        }
+        context_.schedule.publish(*batch);
     };
     while (reaped_begin_ < reaped_.size() && !context_.schedule.stopped()) {
         const Completion& completion = reaped_[reaped_begin_++];
