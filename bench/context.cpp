@@ -49,7 +49,7 @@ std::uint64_t memory_limit_bytes() {
         const std::string root = v2 ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory";
         const std::string file = v2 ? "/memory.max" : "/memory.limit_in_bytes";
         for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
-            apply(root + (path == "/" ? "" : path) + file);
+            apply(fmt::format("{}{}{}", root, path == "/" ? "" : path, file));
             if (path.empty() || path == "/") break;
         }
     }

@@ -44,7 +44,7 @@ void add_note(ControlFigures& figures, const std::string& note) {
 class ReadyBatches final : public BatchSource {
 public:
     // Every batch is [data, data + bytes). At most `slots` are handed out and not released.
-    ReadyBatches(const std::byte* data, std::uint64_t bytes, unsigned slots) : bytes_(bytes), batches_(slots + 1) {
+    ReadyBatches(const std::byte* data, std::uint64_t bytes, unsigned slots) : batches_(slots + 1) {
         for (Batch& batch : batches_) {
             batch.data = data;
             batch.bytes = bytes;
@@ -84,7 +84,6 @@ public:
 private:
     mutable std::mutex mutex_;
     std::condition_variable released_;
-    std::uint64_t bytes_;
     std::vector<Batch> batches_;
     std::uint64_t next_ = 0;
     std::uint64_t free_before_ = 0;
@@ -166,7 +165,8 @@ public:
             return figures;
         }
         bench_.say("control: from memory");
-        pass.dataset = std::make_shared<DatasetSlice>(bench_.dataset(), first_samples(batches));
+        pass.dataset =
+            std::make_shared<DatasetSlice>(bench_.dataset(), first_samples(bench_.order_of(measured), batches));
         pass.wrap = true;
         pass.max_steps = 0;
         for (const Nanoseconds step : step_times()) {
@@ -234,18 +234,6 @@ private:
             figures.samples_per_second = epoch.samples_per_second();
         }
         return epoch.steps;
-    }
-
-    // Samples of the first batches of epoch 0, in their order.
-    std::vector<SampleId> first_samples(std::uint64_t batches) const {
-        const Order order = bench_.order_of(bench_.measured_pass(0));
-        std::vector<SampleId> ids;
-        for (std::uint64_t batch = 0; batch < std::min(batches, order.batches()); ++batch) {
-            const std::size_t at = ids.size();
-            ids.resize(at + order.batch_samples(batch));
-            order.batch(batch, std::span(ids).subspan(at));
-        }
-        return ids;
     }
 
     Workbench& bench_;

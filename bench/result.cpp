@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -138,10 +139,8 @@ std::string_view to_string(Bottleneck bottleneck) {
 }
 
 const EpochResult* Result::last_epoch() const {
-    for (auto round = rounds.rbegin(); round != rounds.rend(); ++round) {
-        if (!round->empty()) return &round->back();
-    }
-    return nullptr;
+    const auto last = std::find_if(rounds.rbegin(), rounds.rend(), [](const auto& round) { return !round.empty(); });
+    return last == rounds.rend() ? nullptr : &last->back();
 }
 
 nlohmann::ordered_json to_json(const EpochResult& epoch) {

@@ -25,7 +25,6 @@ constexpr std::uint64_t kResidencySample = 200'000;
 // How long reads in flight may take to end after the last batch, on a tier that works.
 constexpr Nanoseconds kFinishSlice = 50'000'000;
 constexpr Nanoseconds kFinishPatience = 60 * kNanosecondsPerSecond;
-constexpr std::uint64_t kPageBytes = 4096;
 
 double cpu_seconds() {
     rusage usage{};
@@ -51,11 +50,28 @@ std::shared_ptr<Decoder> make_decoder(DecodeMode mode) {
     return nullptr;
 }
 
+// Distinct pages of the samples in the first `batches` batches, in bytes.
+std::uint64_t asked_bytes(const Dataset& dataset, const Order& order, std::uint64_t batches) {
+    if (batches == order.batches() && order.samples() == dataset.size()) return logical_bytes(dataset);
+    const std::vector<SampleId> ids = first_samples(order, batches);
+    return logical_bytes(dataset, ids);
+}
+
 bool synchronous(EngineKind kind) {
     return kind == EngineKind::pread || kind == EngineKind::mmap;
 }
 
 }  // namespace
+
+std::vector<SampleId> first_samples(const Order& order, std::uint64_t batches) {
+    std::vector<SampleId> ids;
+    for (std::uint64_t batch = 0; batch < std::min(batches, order.batches()); ++batch) {
+        const std::size_t at = ids.size();
+        ids.resize(at + order.batch_samples(batch));
+        order.batch(batch, std::span(ids).subspan(at));
+    }
+    return ids;
+}
 
 BenchOptions options_in_effect(const BenchOptions& options, const DatasetInfo& dataset, EngineKind engine,
                                std::vector<std::string>& notes) {
@@ -235,26 +251,6 @@ PipelineOptions Workbench::pipeline_options(const Pass& pass, std::uint64_t step
         };
     }
     return pipeline;
-}
-
-// Distinct pages of the samples in the first `batches` batches, in bytes.
-std::uint64_t Workbench::asked_bytes(const Dataset& dataset, const Order& order, std::uint64_t batches) const {
-    if (batches == order.batches() && order.samples() == dataset.size()) return logical_bytes(dataset);
-    std::vector<SampleId> ids;
-    std::vector<Extent> extents;
-    std::uint64_t pages = 0;
-    for (std::uint64_t batch = 0; batch < std::min(batches, order.batches()); ++batch) {
-        ids.resize(order.batch_samples(batch));
-        extents.resize(ids.size());
-        order.batch(batch, ids);
-        dataset.locate(ids, extents);
-        for (const Extent& extent : extents) {
-            const std::uint64_t end = extent.offset_bytes + extent.length_bytes;
-            if (extent.length_bytes == 0) continue;
-            pages += (end - 1) / kPageBytes - extent.offset_bytes / kPageBytes + 1;
-        }
-    }
-    return pages * kPageBytes;
 }
 
 void Workbench::prepare_cache() {

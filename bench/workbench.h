@@ -81,7 +81,6 @@ private:
     std::span<const std::unique_ptr<Device>> devices_for(const Pass& pass,
                                                          std::vector<std::unique_ptr<Device>>& own) const;
     PipelineOptions pipeline_options(const Pass& pass, std::uint64_t steps) const;
-    std::uint64_t asked_bytes(const Dataset& dataset, const Order& order, std::uint64_t batches) const;
 
     std::shared_ptr<const Dataset> dataset_;
     BenchOptions options_;
@@ -99,6 +98,9 @@ private:
     std::optional<double> resident_before_;
     bool stuck_ = false;
 };
+
+// Samples of the first `batches` batches, in their order.
+std::vector<SampleId> first_samples(const Order& order, std::uint64_t batches);
 
 // Chooses what was left open, for one dataset and engine. Notes say what was overridden or cut.
 BenchOptions options_in_effect(const BenchOptions& options, const DatasetInfo& dataset, EngineKind engine,

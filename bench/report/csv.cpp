@@ -11,7 +11,7 @@ namespace {
 
 // RFC 4180: quoted where it must be.
 std::string csv_field(std::string_view text) {
-    const std::string plain = printable(text);
+    std::string plain = printable(text);
     if (plain.find_first_of(",\"") == std::string::npos) return plain;
     std::string out = "\"";
     for (const char c : plain) {

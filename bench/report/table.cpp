@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <vector>
 
 #include "bench/bottleneck.h"
@@ -28,9 +29,9 @@ std::string shortened(const std::string& text, std::size_t width) {
     if (columns(text) <= width) return text;
     std::string out;
     std::size_t taken = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if ((static_cast<unsigned char>(text[i]) & 0xC0U) != 0x80U && ++taken > width - 2) break;
-        out += text[i];
+    for (const char c : text) {
+        if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U && ++taken > width - 2) break;
+        out += c;
     }
     return out + "..";
 }
@@ -155,7 +156,7 @@ std::string workload_line(const Result& result) {
                            format_count(static_cast<double>(result.batch_size)));
     }
     const double demand = static_cast<double>(result.batch_size) / result.step_seconds;
-    return fmt::format("{}: a batch of {} every {} asks for {} samples/s an accelerator; {} x {}", result.workload,
+    return fmt::format("{}: a batch of {} every {} asks for {} samples/s; {} x {}", result.workload,
                        format_count(static_cast<double>(result.batch_size)),
                        format_time(std::llround(result.step_seconds * 1e9)), format_per_second(demand),
                        result.accelerators, result.device_name);
@@ -181,8 +182,8 @@ std::string breakdown(const Result& result, const EpochResult& epoch) {
         const double share = idle.by_cause.ns[i] / idle.idle_ns;
         if (idle.by_cause.ns[i] <= 0) continue;
         const std::string bar(static_cast<std::size_t>(std::lround(share * kBarColumns)), '#');
-        out += fmt::format("    {:<8}{:>8}  {:>8}  {}\n", to_string(static_cast<Cause>(i)), format_percent(share),
-                           format_time(std::llround(idle.by_cause.ns[i])), bar);
+        out += fmt::format("    {:<8}{:>8}  {:>8}{}{}\n", to_string(static_cast<Cause>(i)), format_percent(share),
+                           format_time(std::llround(idle.by_cause.ns[i])), bar.empty() ? "" : "  ", bar);
     }
     return out;
 }
@@ -206,7 +207,19 @@ std::string controls_table(const Controls& controls) {
     return out;
 }
 
-std::string details(const Result& result) {
+// What stands once for a dataset, however many engines read it.
+std::string dataset_lines(const Result& result) {
+    std::string out;
+    const std::string classes = class_map_line(result.dataset);
+    if (!classes.empty()) out += wrapped("  ", classes);
+    for (const Oddity& oddity : result.dataset.oddities) {
+        out += wrapped("  left out: ", fmt::format("{} {}, first {}", format_count(static_cast<double>(oddity.count)),
+                                                   oddity.kind, printable(oddity.example)));
+    }
+    return out;
+}
+
+std::string details(const Result& result, bool new_dataset) {
     std::string out = printable(result.name) + "\n";
     const std::string warning = headline_warning(result);
     if (!warning.empty()) out += wrapped("  ! ", warning);
@@ -223,12 +236,7 @@ std::string details(const Result& result) {
         out += controls_table(result.controls);
     }
     for (const std::string& note : result.notes) out += wrapped("  note: ", printable(note));
-    const std::string classes = class_map_line(result.dataset);
-    if (!classes.empty()) out += wrapped("  ", classes);
-    for (const Oddity& oddity : result.dataset.oddities) {
-        out += wrapped("  left out: ", fmt::format("{} {}, first {}", format_count(static_cast<double>(oddity.count)),
-                                                   oddity.kind, printable(oddity.example)));
-    }
+    if (new_dataset) out += dataset_lines(result);
     if (result.status == RunStatus::failed) return out;
     return out + wrapped("  => ", explain(result));
 }
@@ -281,7 +289,10 @@ std::string render_table(const ResultFile& file) {
         out +=
             "idle counts the first fill; AU is MLPerf Storage's utilization; feeds: accelerators this tier sustains\n";
     }
-    for (const Result& result : file.results) out += "\n" + details(result);
+    std::set<std::string> described;
+    for (const Result& result : file.results) {
+        out += "\n" + details(result, described.insert(result.tier_name).second);
+    }
     if (!file.skipped.empty()) out += "\n";
     for (const Skipped& entry : file.skipped)
         out += wrapped("skipped: ", printable(entry.name) + ": " + printable(entry.reason));

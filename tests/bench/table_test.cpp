@@ -24,7 +24,7 @@ std::size_t widest(const std::string& text) {
 TEST(Table, ReadsAsAPersonWouldExpect) {
     const std::string table = render_table({test::hand_made_context(), {test::hand_made_result()}, {}});
     EXPECT_EQ(table,
-              R"(custom: a batch of 67 every 500 ms asks for 134 samples/s an accelerator; 1 x emulated accelerator
+              R"(custom: a batch of 67 every 500 ms asks for 134 samples/s; 1 x emulated accelerator
 
 tier  engine  samples/s    bytes/s    idle  because        AU  cache  feeds  limit
 disk  uring         100  10.0 MB/s  25.0 %  read 80 %  80.0 %  cold    0.82  storage

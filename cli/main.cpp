@@ -1,0 +1,73 @@
+// feedline: parses, runs one subcommand, turns what happened into an exit code.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/command.h"
+#include "core/error.h"
+
+namespace {
+
+int complain(std::string_view what, int exit_code) {
+    fmt::print(stderr, "feedline: {}\n", what);
+    return exit_code;
+}
+
+std::string as_typed(int argc, char** argv) {
+    std::string typed = "feedline";
+    for (int i = 1; i < argc; ++i) typed += std::string(" ") + argv[i];
+    return typed;
+}
+
+int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
+    CLI::App app("Does storage keep the GPUs busy, and why not?", "feedline");
+    app.set_version_flag("--version", FEEDLINE_VERSION);
+    app.require_subcommand(0, 1);
+    CLI::App* bench = app.add_subcommand("bench", "Measures how long an accelerator would wait for a dataset, and why");
+    CLI::App* generate = app.add_subcommand("generate", "Writes a dataset of small files");
+    const std::vector<std::pair<CLI::App*, feedline::Command>> commands{{bench, feedline::add_bench(*bench)},
+                                                                        {generate, feedline::add_generate(*generate)}};
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::Success& help) {
+        return app.exit(help);
+    } catch (const CLI::ParseError& error) {
+        const std::string command = bench->parsed()      ? "feedline bench"
+                                    : generate->parsed() ? "feedline generate"
+                                                         : "feedline";
+        return complain(fmt::format("{}; {} --help lists what there is", feedline::printable(error.what()), command),
+                        feedline::exit_code(feedline::ErrorKind::usage));
+    }
+    for (const auto& [subcommand, command] : commands) {
+        if (!subcommand->parsed()) continue;
+        const feedline::Ending ending = command(as_typed(argc, argv), interrupt);
+        if (ending.at_once) {
+            std::fflush(nullptr);
+            std::_Exit(ending.exit_code);
+        }
+        return ending.exit_code;
+    }
+    return complain("a subcommand is needed: bench or generate; feedline --help says more",
+                    feedline::exit_code(feedline::ErrorKind::usage));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    feedline::Interrupt interrupt;
+    const feedline::SignalScope signals(interrupt);
+    try {
+        return run(argc, argv, interrupt);
+    } catch (const feedline::Error& error) {
+        return complain(error.what(), feedline::exit_code(error.kind()));
+    } catch (const std::bad_alloc&) {
+        return complain("out of memory", feedline::exit_code(feedline::ErrorKind::internal));
+    } catch (const std::exception& error) {
+        return complain(feedline::printable(error.what()), feedline::exit_code(feedline::ErrorKind::internal));
+    }
+}

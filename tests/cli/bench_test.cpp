@@ -1,0 +1,400 @@
+// The built program, end to end, over real small files.
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "bench/options.h"
+#include "tests/cli/program.h"
+#include "tests/testutil/temp_dir.h"
+
+namespace feedline {
+namespace {
+
+using Json = nlohmann::json;
+using test::Ended;
+using test::run_program;
+
+constexpr unsigned kFiles = 90;
+
+// kFiles files of 1 to 20 KB in three classes.
+void make_dataset(const std::string& path) {
+    for (unsigned i = 0; i < kFiles; ++i) {
+        const std::string name = path + "/" + std::string(1, static_cast<char>('a' + i % 3)) + "/" + std::to_string(i);
+        test::write_file(name, test::pattern(1000 + i * 211, i));
+    }
+}
+
+Json results_in(const std::string& path) {
+    return Json::parse(test::read_file(path)).at("results");
+}
+
+std::size_t lines_in(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+// What every measured epoch must satisfy, whatever was measured.
+void expect_sound(const Json& epoch, std::uint64_t samples) {
+    EXPECT_EQ(epoch.at("samples"), samples);
+    EXPECT_EQ(epoch.at("samples_delivered_once"), true);
+    EXPECT_GT(epoch.at("seconds").get<double>(), 0);
+    const double idle = epoch.at("idle").at("seconds").get<double>();
+    double sum = 0;
+    for (const auto& [cause, seconds] : epoch.at("idle").at("by_cause").items()) {
+        EXPECT_GE(seconds.get<double>(), 0) << cause;
+        sum += seconds.get<double>();
+    }
+    EXPECT_NEAR(sum, idle, 0.001 * idle + 1e-9);
+    const double fraction = epoch.at("idle").at("fraction").get<double>();
+    EXPECT_GE(fraction, 0);
+    EXPECT_LE(fraction, 1);
+    EXPECT_NEAR(fraction * epoch.at("seconds").get<double>(), idle, 0.001 * idle + 1e-9);
+    EXPECT_GT(epoch.at("latency_ns").at("read").at("max").get<std::int64_t>(), 0);
+    EXPECT_EQ(epoch.at("partial"), false);
+}
+
+class Bench : public testing::Test {
+protected:
+    Bench() { make_dataset(data_); }
+
+    // `feedline bench DATASET --no-controls --json ...` and more.
+    Ended bench(std::vector<std::string> more) const {
+        std::vector<std::string> arguments{"bench", data_, "--no-controls", "--json", json_};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_program(arguments);
+    }
+
+    test::TempDir dir_;
+    std::string data_ = dir_ / "data";
+    std::string json_ = dir_ / "result.json";
+};
+
+TEST_F(Bench, EveryEngineDeliversEverythingOnce) {
+    const Ended ended = bench({"--engine", "all", "--batch-size", "8", "--step-time", "100us"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(ended.err, "");
+    const Json file = Json::parse(test::read_file(json_));
+    std::set<std::string> seen;
+    for (const Json& result : file.at("results")) {
+        seen.insert(result.at("name").get<std::string>());
+        EXPECT_EQ(result.at("status"), "ok");
+        ASSERT_EQ(result.at("epochs").size(), 1U);
+        expect_sound(result.at("epochs")[0], kFiles);
+        EXPECT_EQ(result.at("raw").at("step_ns").size(), (kFiles + 7) / 8);
+        EXPECT_EQ(result.at("dataset").at("classes").size(), 3U);
+        EXPECT_EQ(result.at("config").at("batch_size"), 8);
+    }
+    std::set<std::string> accounted = seen;
+    for (const Json& skipped : file.at("skipped")) {
+        accounted.insert(skipped.at("name").get<std::string>());
+        EXPECT_NE(skipped.at("reason"), "");
+    }
+    for (const char* engine : {"pread", "mmap", "uring", "uring-direct", "native"}) {
+        EXPECT_TRUE(accounted.contains("data/files/" + std::string(engine) + "/custom")) << engine;
+    }
+    EXPECT_TRUE(seen.contains("data/files/pread/custom"));
+    EXPECT_NE(ended.out.find("classes: 3: 0 = a, 1 = b, 2 = c"), std::string::npos) << ended.out;
+}
+
+TEST_F(Bench, WithControlsThereIsAVerdict) {
+    const Ended ended = run_program({"bench", data_, "--batch-size", "8", "--step-time", "200us", "--json", json_});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json result = results_in(json_).at(0);
+    for (const char* name : {"null_storage", "null_step", "warm", "h2d", "serial"}) {
+        const Json& control = result.at("controls").at(name);
+        ASSERT_TRUE(control.is_object()) << name;
+        EXPECT_GT(control.at("samples_per_second").get<double>(), 0) << name << control;
+        EXPECT_GT(control.at("utilization").get<double>(), 0) << name << control;
+        EXPECT_LE(control.at("utilization").get<double>(), 1) << name << control;
+    }
+    EXPECT_TRUE(result.at("bottleneck").is_string());
+    EXPECT_NE(ended.out.find("=> "), std::string::npos) << ended.out;
+}
+
+TEST_F(Bench, WithoutAStepTimeItIsThePureLoadingRate) {
+    const Ended ended = bench({"--epochs", "2", "--rounds", "3"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json result = results_in(json_).at(0);
+    EXPECT_TRUE(result.at("name").get<std::string>().ends_with("/rate"));
+    EXPECT_EQ(result.at("epochs").size(), 2U);
+    EXPECT_EQ(result.at("rounds").size(), 3U);
+    for (const Json& epoch : result.at("epochs")) expect_sound(epoch, kFiles);
+    EXPECT_EQ(result.at("config").at("step_time"), 0.0);
+}
+
+TEST_F(Bench, RanksShareTheDatasetWithNothingTwiceAndNothingMissing) {
+    std::uint64_t samples = 0;
+    std::set<std::size_t> steps;
+    for (const char* rank : {"0", "1", "2"}) {
+        const Ended ended = bench({"--rank", rank, "--world", "3", "--batch-size", "7"});
+        ASSERT_EQ(ended.exit_code, 0) << ended.err;
+        const Json epoch = results_in(json_).at(0).at("epochs").at(0);
+        EXPECT_EQ(epoch.at("samples_delivered_once"), true);
+        samples += epoch.at("samples").get<std::uint64_t>();
+        steps.insert(epoch.at("steps").get<std::size_t>());
+    }
+    EXPECT_EQ(samples, kFiles);
+    EXPECT_EQ(steps.size(), 1U) << "ranks must have equal numbers of steps";
+}
+
+TEST_F(Bench, SeveralAcceleratorsAndTiersInOneCall) {
+    const Ended ended = run_program({"bench", "one=" + data_, "two=" + data_, "--no-controls", "--accelerators", "3",
+                                     "--batch-size", "4", "--step-time", "1ms", "--json", json_, "--quiet"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(ended.out + ended.err, "");
+    const Json results = results_in(json_);
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_TRUE(results[0].at("name").get<std::string>().starts_with("one/files/"));
+    EXPECT_TRUE(results[1].at("name").get<std::string>().starts_with("two/files/"));
+    for (const Json& result : results) expect_sound(result.at("epochs")[0], kFiles);
+}
+
+TEST_F(Bench, StepsEndAnEpochEarly) {
+    const Ended ended = bench({"--batch-size", "8", "--steps", "3"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json epoch = results_in(json_).at(0).at("epochs").at(0);
+    EXPECT_EQ(epoch.at("steps"), 3);
+    expect_sound(epoch, 24);
+    EXPECT_EQ(epoch.at("requests").at("planned"), 24) << "no more is read than was asked for";
+}
+
+TEST_F(Bench, ADurationEndsAnEpochEarly) {
+    const Ended ended = bench({"--batch-size", "1", "--step-time", "100ms", "--duration", "300ms"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json epoch = results_in(json_).at(0).at("epochs").at(0);
+    EXPECT_LT(epoch.at("steps").get<unsigned>(), kFiles);
+    EXPECT_EQ(epoch.at("samples_delivered_once"), true);
+}
+
+TEST_F(Bench, DecodingIsPartOfThePath) {
+    const Ended ended = bench({"--decode", "crc"});
+    if (ended.exit_code == 2) GTEST_SKIP() << ended.err;
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("nothing compared"), std::string::npos) << ended.out;
+}
+
+TEST_F(Bench, WhatIsNoJpegStopsTheRunOrIsSkipped) {
+    const Ended stopped = bench({"--decode", "jpeg"});
+    if (stopped.exit_code == 2) GTEST_SKIP() << stopped.err;
+    EXPECT_EQ(stopped.exit_code, 5);
+    EXPECT_EQ(lines_in(stopped.err), 1U) << stopped.err;
+    EXPECT_NE(stopped.err.find(data_), std::string::npos) << stopped.err;
+    EXPECT_EQ(results_in(json_).at(0).at("status"), "failed");
+    const Ended skipped = bench({"--decode", "jpeg", "--on-error", "skip"});
+    EXPECT_EQ(skipped.exit_code, 5) << "not one sample was good";
+    EXPECT_NE(skipped.err.find("not one sample"), std::string::npos) << skipped.err;
+}
+
+TEST_F(Bench, ARequirementThatIsMissedIsExitCodeOne) {
+    const Ended holds = bench({"--require", "samples_per_second>0", "--require", "idle.fraction<=1"});
+    EXPECT_EQ(holds.exit_code, 0) << holds.err;
+    const Ended missed = bench({"--require", "samples_per_second>1e12"});
+    EXPECT_EQ(missed.exit_code, 1);
+    EXPECT_EQ(lines_in(missed.err), 1U) << missed.err;
+    EXPECT_NE(missed.err.find("samples_per_second is "), std::string::npos) << missed.err;
+}
+
+TEST_F(Bench, WritesWhereTheEnvironmentAsks) {
+    const std::string asked = dir_ / "asked.json";
+    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--csv", dir_ / "result.csv"},
+                                    {{"FEEDLINE_RESULT_FILE", asked}});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(results_in(asked).size(), 1U);
+    EXPECT_EQ(lines_in(test::read_file(dir_ / "result.csv")), 2U);
+}
+
+TEST_F(Bench, NamesAreBytesAndOddThingsAreCounted) {
+    test::write_file(data_ + "/caf\xe9/\xff\xfe name with spaces", "x");
+    ASSERT_EQ(::mkfifo((data_ + "/a/fifo").c_str(), 0600), 0);
+    ASSERT_EQ(::symlink("/nonexistent", (data_ + "/a/dangling").c_str()), 0);
+    const Ended ended = bench({});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json result = results_in(json_).at(0);
+    EXPECT_EQ(result.at("dataset").at("samples"), kFiles + 1);
+    EXPECT_GE(result.at("dataset").at("oddities").size(), 2U);
+    EXPECT_NE(ended.out.find("left out: "), std::string::npos) << ended.out;
+    EXPECT_NE(result.at("dataset").at("classes").dump().find("caf\\\\xe9"), std::string::npos);
+}
+
+TEST_F(Bench, AFailureIsRecordedAndTheRestGoesOn) {
+    // A mapping of /proc/self/mem cannot be read like a file; a directory in place of a file cannot be opened as one.
+    const std::string broken = dir_ / "broken";
+    make_dataset(broken);
+    const std::string victim = broken + "/b/1";
+    test::TerminalProgram program({"bench", broken, data_, "--no-controls", "--order", "sequential", "--batch-size",
+                                   "1", "--slots", "1", "--engine", "pread", "--threads", "1", "--step-time", "30ms",
+                                   "--json", json_});
+    ASSERT_TRUE(program.wait_for("step 1"));
+    std::filesystem::remove_all(broken + "/c");
+    const Ended ended = program.finish();
+    EXPECT_EQ(ended.exit_code, 5) << ended.out;
+    EXPECT_NE(ended.out.find(broken + "/c/"), std::string::npos) << ended.out;
+    const Json results = results_in(json_);
+    ASSERT_EQ(results.size(), 2U);
+    EXPECT_EQ(results[0].at("status"), "failed");
+    EXPECT_EQ(results[1].at("status"), "ok");
+}
+
+TEST_F(Bench, SkippingCountsWhatVanished) {
+    test::TerminalProgram program({"bench", data_, "--no-controls", "--order", "sequential", "--batch-size", "1",
+                                   "--slots", "1", "--engine", "pread", "--threads", "1", "--step-time", "30ms",
+                                   "--on-error", "skip", "--json", json_});
+    ASSERT_TRUE(program.wait_for("step 1"));
+    std::filesystem::remove_all(data_ + "/c");
+    const Ended ended = program.finish();
+    ASSERT_EQ(ended.exit_code, 0) << ended.out;
+    const Json epoch = results_in(json_).at(0).at("epochs").at(0);
+    EXPECT_EQ(epoch.at("skipped_samples"), kFiles / 3);
+    EXPECT_EQ(epoch.at("samples"), kFiles - kFiles / 3);
+    EXPECT_EQ(epoch.at("samples_delivered_once"), true);
+    EXPECT_EQ(epoch.at("failures").at(0).at("count"), kFiles / 3);
+}
+
+TEST_F(Bench, AnInterruptWritesWhatThereIs) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        test::TerminalProgram program(
+            {"bench", data_, "--batch-size", "1", "--step-time", "500ms", "--epochs", "1000", "--json", json_});
+        ASSERT_TRUE(program.wait_for("step 2"));
+        program.send(signal);
+        const Ended ended = program.finish();
+        EXPECT_EQ(ended.exit_code, 130) << ended.out;
+        const Json result = results_in(json_).at(0);
+        EXPECT_EQ(result.at("status"), "partial");
+        EXPECT_EQ(result.at("epochs").at(0).at("partial"), true);
+        EXPECT_GE(result.at("epochs").at(0).at("steps").get<unsigned>(), 1U);
+        std::filesystem::remove(json_);
+    }
+}
+
+TEST_F(Bench, ProgressIsForTerminalsOnly) {
+    EXPECT_EQ(bench({}).err, "");
+    test::TerminalProgram live({"bench", data_, "--no-controls", "--batch-size", "8", "--step-time", "50ms"});
+    EXPECT_TRUE(live.wait_for(" samples/s  idle ")) << "a line with rate and idle so far";
+    EXPECT_EQ(live.finish().exit_code, 0);
+    test::TerminalProgram silent(
+        {"bench", data_, "--no-controls", "--batch-size", "8", "--step-time", "50ms", "--no-progress"});
+    const Ended ended = silent.finish();
+    EXPECT_EQ(ended.out.find("\x1b[K"), std::string::npos) << ended.out;
+}
+
+TEST_F(Bench, ARunThatIsNotColdSaysSoFirst) {
+    if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no /dev/shm";
+    const test::TempDir memory("/dev/shm");
+    make_dataset(memory / "data");
+    const Ended ended = run_program({"bench", memory / "data", "--no-controls", "--cache", "cold"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_NE(ended.out.substr(0, ended.out.find('\n')).find("NOT COLD"), std::string::npos) << ended.out;
+}
+
+TEST_F(Bench, NothingMeasuredIsExitCodeFour) {
+    const Ended native = bench({"--engine", "native"});
+    EXPECT_EQ(native.exit_code, 4);
+    EXPECT_NE(native.err.find("nothing was measured"), std::string::npos) << native.err;
+    EXPECT_EQ(lines_in(native.err), 1U);
+    const Ended warm_direct = bench({"--engine", "uring-direct", "--cache", "warm"});
+    EXPECT_EQ(warm_direct.exit_code, 4);
+}
+
+TEST_F(Bench, HelpListsEveryOption) {
+    const Ended help = run_program({"bench", "--help"});
+    EXPECT_EQ(help.exit_code, 0);
+    EXPECT_EQ(help.err, "");
+    BenchOptions options;
+    for (const OptionBinding& binding : bind_options(options)) {
+        EXPECT_NE(help.out.find("--" + std::string(binding.info.name)), std::string::npos) << binding.info.name;
+    }
+    EXPECT_EQ(run_program({"--help"}).exit_code, 0);
+    EXPECT_EQ(run_program({"--version"}).exit_code, 0);
+}
+
+TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
+    const std::string empty = dir_ / "empty";
+    std::filesystem::create_directories(empty);
+    const std::string file = data_ + "/a/0";
+    const struct {
+        std::vector<std::string> arguments;
+        int exit_code;
+        const char* says;
+    } cases[] = {
+        {{}, 2, "subcommand"},
+        {{"bench"}, 2, "DATASET"},
+        {{"frobnicate"}, 2, "frobnicate"},
+        {{"bench", dir_ / "none"}, 2, "none"},
+        {{"bench", empty}, 2, "empty"},
+        {{"bench", file}, 2, "/a/0"},
+        {{"bench", data_, "--frobnicate"}, 2, "--frobnicate"},
+        {{"bench", data_, "--html", "x"}, 2, "--html"},
+        {{"bench", data_, "--threads"}, 2, "--threads"},
+        {{"bench", data_, "--threads", "0"}, 2, "--threads"},
+        {{"bench", data_, "--threads", "-3"}, 2, "-3"},
+        {{"bench", data_, "--threads", "1", "--threads", "2"}, 2, "--threads"},
+        {{"bench", data_, "--steps", "0"}, 2, "--steps"},
+        {{"bench", data_, "--duration", "0"}, 2, "--duration"},
+        {{"bench", data_, "--engine", "aio"}, 2, "uring-direct"},
+        {{"bench", data_, "--workload", "bert"}, 2, "bert-v100"},
+        {{"bench", data_, "--format", "zip"}, 2, "files"},
+        {{"bench", data_, "--batch-size", "91"}, 2, "90 samples"},
+        {{"bench", data_, "--batch-size", "50", "--world", "2"}, 2, "90 samples"},
+        {{"bench", data_, "--workload", "resnet50-h100"}, 2, "90 samples"},
+        {{"bench", data_, "--batch-size", "8", "--accelerators", "13"}, 2, "12 steps"},
+        {{"bench", data_, "--batch-size", "8", "--warmup-steps", "12"}, 2, "12 steps"},
+        {{"bench", data_, "--queue-depth", "4000000000", "--engine", "uring", "--threads", "1"}, 2, "--queue-depth"},
+        {{"bench", data_, "--slots", "4000000000", "--batch-size", "90"}, 2, "--slots"},
+        {{"bench", data_, "--rank", "2", "--world", "2"}, 2, "--rank"},
+        {{"bench", data_, "--drop-caches"}, 2, "--cache cold"},
+        {{"bench", data_, "--step-kernel", "gemm", "--device", "emulated"}, 2, "gemm"},
+        {{"bench", data_, data_}, 2, "NAME=PATH"},
+        {{"bench", data_, "--require", "idel<=1"}, 2, "idel"},
+        {{"bench", data_, "--json", dir_ / "none/x.json"}, 2, "--json"},
+        {{"generate", dir_ / "new"}, 2, "--samples"},
+        {{"generate", dir_ / "new", "--samples", "0"}, 2, "--samples"},
+        {{"generate", dir_ / "new", "--samples", "10", "--workload", "bert-v100"}, 2, "--workload"},
+        {{"generate", dir_ / "new", "--samples", "10", "--scale", "2"}, 2, "--scale"},
+        {{"generate", dir_ / "new", "--samples", "10", "--content", "png"}, 2, "png"},
+        {{"generate", dir_ / "new", "--samples", "10", "--sample-size", "big"}, 2, "big"},
+        {{"generate", data_, "--samples", "10"}, 2, "data"},
+    };
+    for (const auto& [arguments, exit_code, says] : cases) {
+        const Ended ended = run_program(arguments);
+        std::string typed;
+        for (const std::string& word : arguments) typed += word + " ";
+        EXPECT_EQ(ended.exit_code, exit_code) << typed << "\n" << ended.err;
+        EXPECT_EQ(lines_in(ended.err), 1U) << typed << "\n" << ended.err;
+        EXPECT_EQ(ended.out, "") << typed;
+        EXPECT_NE(ended.err.find(says), std::string::npos) << typed << "\n" << ended.err;
+    }
+    std::set<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) left.insert(entry.path().filename());
+    EXPECT_EQ(left, (std::set<std::string>{"data", "empty"}));
+}
+
+TEST_F(Bench, MeasuresWhatGenerateWrote) {
+    const std::string made = dir_ / "made";
+    const Ended generated = run_program({"generate", made, "--samples", "200", "--classes", "10", "--sample-size",
+                                         "4KB", "--sample-stddev", "1KB", "--seed", "7"});
+    ASSERT_EQ(generated.exit_code, 0) << generated.err;
+    EXPECT_NE(generated.out.find("200 files in 10 classes"), std::string::npos) << generated.out;
+    const Ended ended = run_program({"bench", made, "--no-controls", "--json", json_});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    expect_sound(results_in(json_).at(0).at("epochs").at(0), 200);
+    EXPECT_EQ(results_in(json_).at(0).at("dataset").at("classes").size(), 10U);
+}
+
+TEST_F(Bench, AGeneratedJpegDatasetDecodes) {
+    const std::string made = dir_ / "made";
+    const Ended generated = run_program({"generate", made, "--samples", "20", "--classes", "2", "--sample-size", "20KB",
+                                         "--content", "jpeg", "--quiet"});
+    if (generated.exit_code != 0) GTEST_SKIP() << generated.err;
+    EXPECT_EQ(generated.out, "");
+    const Ended ended = run_program({"bench", made, "--no-controls", "--decode", "jpeg", "--json", json_});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    expect_sound(results_in(json_).at(0).at("epochs").at(0), 20);
+}
+
+}  // namespace
+}  // namespace feedline
