@@ -7,7 +7,7 @@
 
 Writes OUT/DATE-FINGERPRINT/speed.md and speed.json after every row, so that an interrupted run keeps what it has. Needs a
 quiet machine; root for the row on the throttled tier (a row that cannot run here is listed as skipped, with the reason).
-At scale full it writes about 5 GB below DATA and takes most of an hour; what it wrote below DATA stays for the next run.
+At scale full it writes about 5 GB below DATA and takes about half an hour; what it wrote below DATA stays for the next run.
 Exit code 1 where a bound does not hold, 5 where a row failed.
 """
 
@@ -61,7 +61,7 @@ class Scale:
 
 
 SCALES = {
-    "full": Scale(rounds=11, image_files=10_000, small_files=200_000, tier_files=2_000, index_files=1_000_000, write_files=4_000,
+    "full": Scale(rounds=11, image_files=20_000, small_files=200_000, tier_files=2_000, index_files=1_000_000, write_files=4_000,
                   null_runs=9, null_steps=200),
     "small": Scale(rounds=2, image_files=1_000, small_files=10_000, tier_files=1_600, index_files=20_000, write_files=500,
                    null_runs=2, null_steps=20),
@@ -180,7 +180,7 @@ def null_storage(bench):
         measurements.append({
             "name": f"{name}: utilization at a step of 375 us", "value": utilization, "unit": "",
             "bound": 0.998 if judged else None, "holds": utilization >= 0.998 if judged else None, "command": shlex.join(command),
-            "all": [f["utilization"] for f in figures]})
+            "all": [f["utilization"] for f in figures], "notes": sorted({f.get("note") or "" for f in figures})})
         measurements.append({
             "name": f"{name}: rate over demand ({batch / step_s:,.0f} samples/s)", "value": rate / (batch / step_s), "unit": "",
             "bound": 1.5 if judged else None, "holds": rate / (batch / step_s) >= 1.5 if judged else None, "command": shlex.join(command),
