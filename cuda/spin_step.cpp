@@ -17,18 +17,20 @@ public:
     SpinStep(Nanoseconds step_ns, const Stream& stream) : sum_(sizeof(unsigned)) {
         const Nanoseconds trial_ns = std::min(step_ns, kLongestCalibration);
         spin_ns_ = static_cast<std::uint64_t>(trial_ns);
-        const double real_ns = median_length_ns(stream, kCalibrations, [&] { launch(stream, nullptr, 0); });
+        const double real_ns = shortest_length_ns(stream, sum(), kCalibrations, [&] { launch(stream, nullptr, 0); });
         const auto overhead_ns = static_cast<Nanoseconds>(std::llround(real_ns)) - trial_ns;
         spin_ns_ = static_cast<std::uint64_t>(std::max<Nanoseconds>(0, step_ns - overhead_ns));
     }
 
     void launch(const Stream& stream, const std::byte* batch, std::uint64_t bytes) override {
-        check_cuda(launch_spin_kernel(stream.get(), reinterpret_cast<const unsigned char*>(batch), bytes, spin_ns_,
-                                      reinterpret_cast<unsigned*>(sum_.data())),
-                   "cannot launch a step");
+        check_cuda(
+            launch_spin_kernel(stream.get(), reinterpret_cast<const unsigned char*>(batch), bytes, spin_ns_, sum()),
+            "cannot launch a step");
     }
 
 private:
+    unsigned* sum() const { return reinterpret_cast<unsigned*>(sum_.data()); }
+
     GpuMemory sum_;
     std::uint64_t spin_ns_ = 0;
 };

@@ -26,7 +26,10 @@ std::unique_ptr<StepWork> make_spin_step(Nanoseconds step_ns, const Stream& idle
 // training. Throws Error{unsupported} where the build or the machine has no cuBLAS.
 std::unique_ptr<StepWork> make_gemm_step(Nanoseconds step_ns, const Stream& idle_stream);
 
-// The median length of what `enqueue` puts on the idle stream, by events, over `repetitions` after one unmeasured.
-double median_length_ns(const Stream& stream, int repetitions, const std::function<void()>& enqueue);
+// The shortest length of what `enqueue` puts on the idle stream, by events, over `repetitions` after one unmeasured.
+// The stream is held back until all is enqueued, so that a slow host does not lengthen what is measured. `scratch` is
+// GPU memory.
+double shortest_length_ns(const Stream& stream, unsigned* scratch, int repetitions,
+                          const std::function<void()>& enqueue);
 
 }  // namespace feedline

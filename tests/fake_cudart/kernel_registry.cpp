@@ -35,6 +35,11 @@ void __cudaRegisterFatBinaryEnd(void** /*handle*/) {}
 
 void __cudaUnregisterFatBinary(void** /*handle*/) {}
 
+// For managed variables, of which there are none; unoptimised code refers to it all the same.
+char __cudaInitModule(void** /*handle*/) {
+    return 1;
+}
+
 void __cudaRegisterFunction(void** /*handle*/, const char* host_function, char* /*device_function*/,
                             const char* device_name, int /*thread_limit*/, uint3* /*thread*/, uint3* /*block*/,
                             dim3* /*block_size*/, dim3* /*grid_size*/, int* /*warp_size*/) {
