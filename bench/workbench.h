@@ -91,8 +91,8 @@ private:
     const Interrupt& interrupt_;
 
     std::unique_ptr<Clock> clock_;
+    std::shared_ptr<Slab> slab_;                    // before the devices: it must outlive the copies from it
     std::vector<std::unique_ptr<Device>> devices_;  // of measured passes
-    std::shared_ptr<Slab> slab_;
     std::uint64_t max_batch_bytes_ = 0;
     std::shared_ptr<Decoder> decoder_;
     std::optional<double> resident_before_;
