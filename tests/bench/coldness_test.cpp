@@ -286,7 +286,7 @@ TEST(PageCount, OrderDoesNotMatter) {
     };
     const std::uint64_t expected = pages_of(extents);
     // Brute force: a flag a page.
-    std::vector<std::vector<bool>> touched(3, std::vector<bool>(1000 * 777 / kPage + 2));
+    std::vector<std::vector<bool>> touched(3, std::vector<bool>(777'000 / kPage + 2));
     for (const Extent& extent : extents)
         for (std::uint64_t byte = extent.offset_bytes; byte < extent.offset_bytes + extent.length_bytes; ++byte)
             touched[extent.shard][byte / kPage] = true;
