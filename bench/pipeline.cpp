@@ -128,6 +128,7 @@ private:
         {
             std::lock_guard lock(mutex_);
             if (end_ == End::none || why == End::failed) end_ = why;
+            if (why == End::interrupted) interrupted_ = true;
         }
         changed_.notify_all();
         if (why != End::limit)
@@ -220,7 +221,6 @@ private:
         {
             std::lock_guard lock(mutex_);
             dispatched_ = true;
-            interrupted_ = end_ == End::interrupted;
         }
         changed_.notify_one();
     }

@@ -50,7 +50,7 @@ struct EpochOutcome {
     std::uint64_t h2d_bytes = 0;  // payload and padding
     std::uint64_t padding_bytes = 0;
     Nanoseconds oversleep_ns = 0;
-    bool partial = false;                        // interrupted before the source ended
+    bool partial = false;                        // interrupted before the last step was over
     std::vector<std::uint32_t> step_ns_clipped;  // raw e_i - e_{i-1} in ns, clipped to 32 bits, in batch order; the
                                                  // step before is the same device's, the first counts from T0
 };

@@ -332,30 +332,45 @@ TEST(Pipeline, InterruptEndsAHangingReadWithPartialFigures) {
     expect_sums(outcome.idle);
 }
 
-// Steps of an hour: whoever waits for one of them runs into the test's time limit.
-TEST(Pipeline, InterruptDoesNotWaitForStepsThatLieAhead) {
-    constexpr Nanoseconds kHour = 3600 * kNanosecondsPerSecond;
+// Steps of an hour: whoever waits for one of them runs into the test's time limit. `on_next` is as in the script.
+EpochOutcome hour_long_steps(std::uint64_t batches, unsigned host_slots, Interrupt& interrupt,
+                             std::function<void(std::uint64_t)> on_next) {
     MonotonicClock clock;
-    const Nanoseconds t0 = clock.now();
     DeviceOptions device;
-    device.step_ns = kHour;
+    device.step_ns = 3600 * kNanosecondsPerSecond;
     device.slots = 2;
     std::vector<std::unique_ptr<Device>> devices;
     devices.push_back(make_emulated_device(device, clock));
+    const Nanoseconds t0 = clock.now();
     std::vector<ScriptedBatch> script;
-    for (std::uint64_t i = 0; i < 8; ++i) script.push_back(read_batch(i, t0, t0));
-    Interrupt interrupt;
-    // Four batches are on their way (two in the device, two in host slots) when next() waits for a slot.
-    ScriptedSource source(std::move(script), {.first_issue_ns = t0, .slots = 2, .on_next = [&](std::uint64_t index) {
-                                                  if (index == 4) interrupt.request();
-                                              }});
+    for (std::uint64_t i = 0; i < batches; ++i) script.push_back(read_batch(i, t0, t0));
+    ScriptedSource source(std::move(script),
+                          {.first_issue_ns = t0, .slots = host_slots, .on_next = std::move(on_next)});
     PipelineOptions options;
     options.max_batch_bytes = 1U << 20U;
-    const EpochOutcome outcome = run_epoch(source, devices, options, nullptr, interrupt);
+    return run_epoch(source, devices, options, nullptr, interrupt);
+}
+
+TEST(Pipeline, InterruptDoesNotWaitForStepsThatLieAhead) {
+    // Four batches are on their way (two in the device, two in host slots) when next() waits for a slot.
+    Interrupt interrupt;
+    const EpochOutcome outcome = hour_long_steps(8, 2, interrupt, [&](std::uint64_t index) {
+        if (index == 4) interrupt.request();
+    });
     EXPECT_TRUE(outcome.partial);
     EXPECT_EQ(outcome.steps, 4U);
-    EXPECT_GE(outcome.idle.t1_ns, t0 + 4 * kHour);
+    EXPECT_GE(outcome.idle.t1_ns, outcome.idle.t0_ns + 4 * 3600 * kNanosecondsPerSecond);
     EXPECT_EQ(outcome.step_ns_clipped[3], std::numeric_limits<std::uint32_t>::max());
+}
+
+TEST(Pipeline, InterruptDoesNotWaitForTheLastSteps) {
+    // The source has ended and the steps have not.
+    Interrupt interrupt;
+    const EpochOutcome outcome = hour_long_steps(4, 0, interrupt, [&](std::uint64_t index) {
+        if (index == 4) interrupt.request();
+    });
+    EXPECT_TRUE(outcome.partial);
+    EXPECT_EQ(outcome.steps, 4U);
 }
 
 TEST(Pipeline, ProgressIsToldWhileAReadHangs) {
