@@ -194,7 +194,7 @@ TEST(CudaOnFake, SeveralGpusShareASlabAndKeepApart) {
             EXPECT_THAT(devices.back()->name(), HasSubstr("Stand-in GPU " + std::to_string(ordinal)));
             EXPECT_THAT(devices.back()->name(), HasSubstr("0000:0" + std::to_string(ordinal + 1)));
         }
-        const auto slab = devices[0]->make_slab(3 * 256);
+        const auto slab = devices[0]->make_slab(768);
         for (const auto& device : devices) device->begin_epoch(256);
         // Batch k goes to device k mod 3, from one thread; another waits.
         for (std::uint64_t k = 0; k < 30; ++k) {

@@ -12,6 +12,12 @@
 #include "tests/cuda/backend.h"
 
 namespace feedline::test {
+
+// For GoogleTest's messages.
+std::ostream& operator<<(std::ostream& out, const Backend& backend) {
+    return out << backend.name;
+}
+
 namespace {
 
 using testing::IsEmpty;
@@ -335,9 +341,5 @@ INSTANTIATE_TEST_SUITE_P(Devices, DeviceConformance, testing::ValuesIn(backends(
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
-
-void PrintTo(const Backend& backend, std::ostream* out) {
-    *out << backend.name;
-}
 
 }  // namespace feedline::test

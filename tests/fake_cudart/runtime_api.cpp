@@ -272,7 +272,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int gpu) {
 cudaError_t cudaDeviceGetPCIBusId(char* id, int length, int gpu) {
     Call call("cudaDeviceGetPCIBusId", Kind::work);
     if (call.refused()) return call.refusal();
-    const auto written = fmt::format_to_n(id, length - 1, "0000:{:02x}:00.0", gpu + 1);
+    const auto written = fmt::format_to_n(id, static_cast<std::size_t>(length) - 1, "0000:{:02x}:00.0", gpu + 1);
     *written.out = '\0';
     return cudaSuccess;
 }
