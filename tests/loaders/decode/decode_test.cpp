@@ -82,8 +82,10 @@ TEST(JpegDecoder, ServesSeveralThreads) {
     if (!decoder) GTEST_SKIP() << "built without libjpeg-turbo";
     const std::string jpeg = tiny_jpeg();
     std::atomic<int> wrong{0};
+    constexpr std::size_t kThreads = 4;
     std::vector<std::thread> threads;
-    for (int t = 0; t < 4; ++t) {
+    threads.reserve(kThreads);
+    for (std::size_t t = 0; t < kThreads; ++t) {
         threads.emplace_back([&] {
             for (SampleId i = 0; i < 50; ++i) {
                 const bool good = i % 2 == 0;
