@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 
 #include "bench/options.h"
+#include "loaders/engine/engine.h"
 #include "tests/cli/program.h"
 #include "tests/testutil/temp_dir.h"
 
@@ -359,7 +361,11 @@ TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
         {{"generate", dir_ / "new", "--samples", "10", "--sample-size", "big"}, 2, "big"},
         {{"generate", data_, "--samples", "10"}, 2, "data"},
     };
+    const std::span<const EngineKind> engines = available_engines();
+    const bool rings = std::find(engines.begin(), engines.end(), EngineKind::uring) != engines.end();
     for (const auto& [arguments, exit_code, says] : cases) {
+        // Only a ring has a depth of its own; without one, uring falls back to an engine that has none.
+        if (!rings && std::find(arguments.begin(), arguments.end(), "uring") != arguments.end()) continue;
         const Ended ended = run_program(arguments);
         std::string typed;
         for (const std::string& word : arguments) typed += word + " ";
