@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -22,6 +23,8 @@ struct Arguments {
     GenerateOptions options;
     std::string workload;
     std::optional<double> scale;
+    std::optional<SizeDistribution> distribution;  // as asked for; else the workload's, else the default
+    std::optional<std::uint64_t> classes;
     bool no_progress = false;
     bool quiet = false;
 };
@@ -35,22 +38,33 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& byt
         ->type_name("SIZE");
 }
 
+// Whole numbers from 1 on, refused in words: CLI11's own check prints the largest double.
+CLI::Validator at_least_one() {
+    return {[](const std::string& text) -> std::string {
+                const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+                if (digits && text.find_first_not_of('0') != std::string::npos) return {};
+                return fmt::format("'{}' is not a whole number above 0", printable(text));
+            },
+            "", "at least one"};
+}
+
 void declare(CLI::App& app, Arguments& arguments) {
     GenerateOptions& options = arguments.options;
     app.add_option("DST", options.destination, "directory to write; must not exist, or be empty")->required();
     CLI::Option* samples =
-        app.add_option("--samples", options.samples, "number of files")->type_name("N")->check(CLI::PositiveNumber);
+        app.add_option("--samples", options.samples, "number of files")->type_name("N")->check(at_least_one());
     CLI::Option* size = add_size(app, "--sample-size", options.sample_size_bytes, "mean size of a file");
     CLI::Option* deviation =
         add_size(app, "--sample-stddev", options.sample_stddev_bytes, "standard deviation of the size");
-    app.add_option("--distribution", options.distribution, "of the sizes (default lognormal)")
+    app.add_option("--distribution", arguments.distribution, "of the sizes (default the workload's, else lognormal)")
         ->transform(CLI::Transformer(std::map<std::string, SizeDistribution>{{"lognormal", SizeDistribution::lognormal},
                                                                              {"normal", SizeDistribution::normal}})
                         .description(""))
         ->type_name("lognormal|normal");
-    app.add_option("--classes", options.classes, fmt::format("number of class folders (default {})", options.classes))
+    app.add_option("--classes", arguments.classes,
+                   fmt::format("number of class folders (default {}, or as many as files)", options.classes))
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one());
     app.add_option("--seed", options.seed, "the same seed gives the same bytes (default 0)")->type_name("N");
     app.add_option("--content", options.content, "random bytes, or JPEGs that decode (default random)")
         ->transform(
@@ -59,7 +73,7 @@ void declare(CLI::App& app, Arguments& arguments) {
         ->type_name("random|jpeg");
     app.add_option("--threads", options.threads, "writing threads (default as many as cores)")
         ->type_name("N")
-        ->check(CLI::PositiveNumber);
+        ->check(at_least_one());
     CLI::Option* workload =
         app.add_option("--workload", arguments.workload, "sizes and number of samples of a published workload")
             ->type_name("NAME")
@@ -94,22 +108,23 @@ void show(const GenerateProgress& progress, std::uint64_t files, Nanoseconds ela
 
 GenerateOptions chosen(const Arguments& arguments) {
     GenerateOptions options = arguments.options;
-    if (arguments.workload.empty()) {
-        if (options.samples == 0) {
-            throw Error(ErrorKind::usage, "how many files? Give --samples N, or --workload NAME");
-        }
-        return options;
+    if (!arguments.workload.empty()) {
+        const GenerateOptions preset = generate_options_for(find_preset(arguments.workload), arguments.scale);
+        options.samples = preset.samples;
+        options.sample_size_bytes = preset.sample_size_bytes;
+        options.sample_stddev_bytes = preset.sample_stddev_bytes;
+        options.distribution = preset.distribution;
+    } else if (options.samples == 0) {
+        throw Error(ErrorKind::usage, "how many files? Give --samples N, or --workload NAME");
     }
-    const GenerateOptions preset = generate_options_for(find_preset(arguments.workload), arguments.scale);
-    options.samples = preset.samples;
-    options.sample_size_bytes = preset.sample_size_bytes;
-    options.sample_stddev_bytes = preset.sample_stddev_bytes;
+    if (arguments.distribution) options.distribution = *arguments.distribution;
+    // More classes than files is a mistake only where it was asked for.
+    options.classes = arguments.classes.value_or(std::min(options.classes, options.samples));
     return options;
 }
 
 Ending run(const Arguments& arguments, const Interrupt& interrupt) {
-    GenerateOptions options = chosen(arguments);
-    options.classes = std::min(options.classes, options.samples);
+    const GenerateOptions options = chosen(arguments);
     const bool live = !arguments.quiet && !arguments.no_progress && ::isatty(STDERR_FILENO) == 1;
     const Nanoseconds start = now_ns();
     GenerateResult result;

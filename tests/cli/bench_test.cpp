@@ -355,6 +355,8 @@ TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
         {{"bench", data_, "--json", dir_ / "none/x.json"}, 2, "--json"},
         {{"generate", dir_ / "new"}, 2, "--samples"},
         {{"generate", dir_ / "new", "--samples", "0"}, 2, "--samples"},
+        {{"generate", dir_ / "new", "--samples", "-3"}, 2, "'-3' is not a whole number above 0"},
+        {{"generate", dir_ / "new", "--samples", "10", "--classes", "11"}, 2, "11"},
         {{"generate", dir_ / "new", "--samples", "10", "--workload", "bert-v100"}, 2, "--workload"},
         {{"generate", dir_ / "new", "--samples", "10", "--scale", "2"}, 2, "--scale"},
         {{"generate", dir_ / "new", "--samples", "10", "--content", "png"}, 2, "png"},
