@@ -49,13 +49,13 @@ UringEngine::~UringEngine() {
         std::vector<bool> idle(slots_.size(), false);
         for (const std::uint32_t index : free_slots_) idle[index] = true;
         // What is queued must be known to the kernel before it can be cancelled.
-        int result = io_uring_submit(&ring_);
+        io_uring_submit(&ring_);
         for (std::uint32_t i = 0; i < slots_.size(); ++i) {
             if (!idle[i]) cancel(i);
         }
         while (operations_ > 0) {
             io_uring_cqe* cqe = nullptr;
-            result = io_uring_submit_and_wait(&ring_, 1);
+            const int result = io_uring_submit_and_wait(&ring_, 1);
             // Another thread than the ring's own: nothing can be waited for here.
             if (result < 0 && result != -EINTR && result != -EAGAIN && result != -EBUSY) break;
             while (operations_ > 0 && io_uring_peek_cqe(&ring_, &cqe) == 0) {

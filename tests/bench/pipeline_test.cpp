@@ -359,7 +359,7 @@ TEST(Pipeline, InterruptDoesNotWaitForStepsThatLieAhead) {
     });
     EXPECT_TRUE(outcome.partial);
     EXPECT_EQ(outcome.steps, 4U);
-    EXPECT_GE(outcome.idle.t1_ns, outcome.idle.t0_ns + 4 * 3600 * kNanosecondsPerSecond);
+    EXPECT_GE(outcome.idle.t1_ns, outcome.idle.t0_ns + 4 * (3600 * kNanosecondsPerSecond));
     EXPECT_EQ(outcome.step_ns_clipped[3], std::numeric_limits<std::uint32_t>::max());
 }
 

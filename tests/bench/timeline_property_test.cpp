@@ -14,6 +14,7 @@ namespace {
 
 IdleFigures combine_all(const std::vector<Timeline>& devices) {
     std::vector<const Timeline*> pointers;
+    pointers.reserve(devices.size());
     for (const Timeline& device : devices) pointers.push_back(&device);
     return combine(pointers);
 }

@@ -43,8 +43,8 @@ public:
         if (fd < 0 || ftruncate(fd, kPieceBytes) != 0) return;
         address_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         for (std::uint64_t at = 0; at < bytes_; at += kPieceBytes) {
-            mmap(static_cast<std::byte*>(address_) + at, kPieceBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                 fd, 0);
+            std::byte* const piece = static_cast<std::byte*>(address_) + at;
+            EXPECT_EQ(mmap(piece, kPieceBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0), piece);
         }
         close(fd);
     }

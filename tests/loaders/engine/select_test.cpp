@@ -57,7 +57,7 @@ private:
 
 class ScriptedProbe final : public SystemProbe {
 public:
-    std::string uring = "";
+    std::string uring;
     std::vector<AccessAnswer> answers;  // one a file asked, the last one again and again
 
     std::string uring_refusal() override { return uring; }
