@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -73,6 +74,18 @@ void check_reading(const BenchOptions& options, const Capabilities& machine) {
     }
     if (machine.max_threads > 0 && std::max<std::uint64_t>(options.threads, 1) > machine.max_threads) {
         refuse(fmt::format("--threads {}: this user may run {}", options.threads, machine.max_threads));
+    }
+    // An engine with one read in flight a thread takes its threads from the depth.
+    const bool thread_a_read = std::any_of(options.engines.begin(), options.engines.end(), [](const std::string& name) {
+        return name == "all" || name == "pread" || name == "mmap";
+    });
+    constexpr unsigned kMostReaders = 4096;
+    if (thread_a_read && options.threads == 0 && options.queue_depth > kMostReaders) {
+        refuse(fmt::format("--queue-depth {}: pread and mmap run a thread for each read in flight, and {} is the most",
+                           options.queue_depth, kMostReaders));
+    }
+    if (thread_a_read && options.threads > kMostReaders) {
+        refuse(fmt::format("--threads {}: {} is the most", options.threads, kMostReaders));
     }
     if (options.drop_caches && options.cache != CacheMode::cold) {
         refuse("--drop-caches is for --cache cold, which was not asked for");
@@ -144,6 +157,15 @@ void check_output(std::string_view asked_by, const std::string& path) {
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && S_ISDIR(status.st_mode)) {
         refuse(fmt::format("{}: {} is a directory, and a file was expected", asked_by, printable(path)));
+    }
+    // Written under a longer name first; see write_file_atomically().
+    constexpr std::size_t kLongestSuffix = sizeof(".4194304.tmp") - 1;
+    if (!exists || S_ISREG(status.st_mode)) {
+        const std::string name = std::filesystem::path(path).filename().string();
+        if (name.size() + kLongestSuffix > NAME_MAX) {
+            refuse(fmt::format("{}: this file name is longer than {} bytes: {}", asked_by, NAME_MAX - kLongestSuffix,
+                               printable(name)));
+        }
     }
     const std::string directory = std::filesystem::path(path).parent_path().string();
     const std::string place = exists && !S_ISREG(status.st_mode) ? path : directory.empty() ? "." : directory;

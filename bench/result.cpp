@@ -225,15 +225,20 @@ nlohmann::ordered_json to_json(const ResultFile& file) {
 void write_file_atomically(const std::string& path, std::string_view content) {
     // A pipe or /dev/stdout cannot be replaced by a rename, and must not be.
     struct stat status {};
-    const bool special = ::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
-    const std::string temporary = special ? path : path + "." + std::to_string(::getpid()) + ".tmp";
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    const bool special = exists && !S_ISREG(status.st_mode);
+    // A link stays a link: what it points to is replaced.
+    const std::string target = exists && !special ? std::filesystem::canonical(path).string() : path;
+    const std::string temporary = special ? path : target + "." + std::to_string(::getpid()) + ".tmp";
     const auto fail = [&](std::string_view what) {
         const int error = errno;
         if (!special) ::unlink(temporary.c_str());
         return system_error(error, std::string(what), path);
     };
-    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    // Without O_NONBLOCK a pipe that nobody reads would be waited for; its writes may wait.
+    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (special ? O_NONBLOCK : 0), 0666));
     if (!fd) throw fail("cannot create");
+    if (special) ::fcntl(fd.get(), F_SETFL, O_WRONLY);
     while (!content.empty()) {
         const ssize_t written = ::write(fd.get(), content.data(), content.size());
         if (written < 0 && errno == EINTR) continue;
@@ -243,7 +248,7 @@ void write_file_atomically(const std::string& path, std::string_view content) {
     if (special) return;
     if (::fsync(fd.get()) != 0) throw fail("cannot write");
     fd.reset();
-    if (::rename(temporary.c_str(), path.c_str()) != 0) throw fail("cannot write");
+    if (::rename(temporary.c_str(), target.c_str()) != 0) throw fail("cannot write");
 }
 
 void write_json(const ResultFile& file, const std::string& path) {

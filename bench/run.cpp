@@ -208,6 +208,9 @@ void measure_epochs(Workbench& bench, Result& result) {
                 result.rounds.back().push_back(measured);
                 result.step_ns = std::move(figures.step_ns);
             }
+            if (measured.steps == 0 && !measured.partial) {
+                throw Error(ErrorKind::unsupported, "nothing was measured: no batch was complete within --duration");
+            }
             if (measured.partial) throw Error(ErrorKind::interrupted, "interrupted");
             if (measured.samples == 0 && measured.skipped_samples > 0) {
                 const Oddity& first = measured.failures.front();

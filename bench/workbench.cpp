@@ -122,7 +122,12 @@ BenchOptions options_in_effect(const BenchOptions& options, const DatasetInfo& d
         chosen.queue_depth = chosen.threads;
     } else {
         const unsigned cores = std::max(std::thread::hardware_concurrency(), 1U);
-        if (options.queue_depth == 0) chosen.queue_depth = std::max(kUringDepth, options.threads);
+        if (options.queue_depth == 0) {
+            // Under a low limit of open files a ring takes fewer reads.
+            const std::uint64_t most = std::uint64_t{max_engine_queue_depth(engine)} * std::max(options.threads, cores);
+            chosen.queue_depth =
+                std::max(static_cast<unsigned>(std::min<std::uint64_t>(kUringDepth, most)), options.threads);
+        }
         if (options.threads == 0) chosen.threads = std::min(cores, chosen.queue_depth);
     }
     return chosen;
@@ -327,8 +332,8 @@ PassFigures Workbench::run(const Pass& pass) {
     const double cpu_before = cpu_seconds();
     Loader loader(dataset, order, slab_, decoder_, loading);
     // Whatever happens, know whether a reader is left behind: it may still write into the slab.
-    const auto settle = [&] {
-        for (Nanoseconds waited = 0; waited < kFinishPatience; waited += kFinishSlice) {
+    const auto settle = [&](Nanoseconds patience) {
+        for (Nanoseconds waited = 0; waited < patience; waited += kFinishSlice) {
             if (loader.finish(kFinishSlice)) return;
             if (interrupt_.requested() || (options_.io_timeout_ns > 0 && waited > options_.io_timeout_ns)) break;
         }
@@ -338,11 +343,15 @@ PassFigures Workbench::run(const Pass& pass) {
     try {
         outcome = run_epoch(loader, devices, pipeline_options(pass, pass.wrap ? pass.max_steps : due),
                             auditable ? &audit : nullptr, interrupt_);
+    } catch (const Error& error) {
+        // What has hung for its time limit already is not waited for again.
+        settle(error.kind() == ErrorKind::timeout ? kFinishSlice : kFinishPatience);
+        throw;
     } catch (...) {
-        settle();
+        settle(kFinishPatience);
         throw;
     }
-    settle();
+    settle(kFinishPatience);
     const double cpu_after = cpu_seconds();
     const DeviceCounters after = device_counters(tier_);
     const LoaderStats stats = loader.stats();

@@ -1,6 +1,8 @@
 // feedline: parses, runs one subcommand, turns what happened into an exit code.
 #include <fmt/format.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,7 +16,8 @@
 namespace {
 
 int complain(std::string_view what, int exit_code) {
-    fmt::print(stderr, "feedline: {}\n", what);
+    // Not fmt::print: it throws where stderr is closed, and there is nobody left to tell.
+    std::fputs(fmt::format("feedline: {}\n", what).c_str(), stderr);
     return exit_code;
 }
 
@@ -56,13 +59,23 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
                     feedline::exit_code(feedline::ErrorKind::usage));
 }
 
+// A table that nobody could read was not delivered.
+int delivered(int exit_code) {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
+    const int error = errno;
+    if (exit_code != 0) return exit_code;
+    return complain(feedline::system_error(error, "cannot write", "standard output").what(),
+                    feedline::exit_code(feedline::ErrorKind::io));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    std::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is an error like any other: EFBIG
     feedline::Interrupt interrupt;
     const feedline::SignalScope signals(interrupt);
     try {
-        return run(argc, argv, interrupt);
+        return delivered(run(argc, argv, interrupt));
     } catch (const feedline::Error& error) {
         return complain(error.what(), feedline::exit_code(error.kind()));
     } catch (const std::bad_alloc&) {

@@ -293,11 +293,30 @@ TEST_F(Bench, ARunThatIsNotColdSaysSoFirst) {
     EXPECT_NE(ended.out.substr(0, ended.out.find('\n')).find("NOT COLD"), std::string::npos) << ended.out;
 }
 
+TEST_F(Bench, AResultForAPipeThatNobodyReadsIsAnErrorAndNoHang) {
+    ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
+    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--json", dir_ / "pipe"});
+    EXPECT_EQ(ended.exit_code, 5) << ended.err;
+    EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
+}
+
+TEST_F(Bench, ALinkToAResultStaysALink) {
+    test::write_file(dir_ / "old.json", "old");
+    std::filesystem::create_symlink("old.json", dir_ / "link.json");
+    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--json", dir_ / "link.json"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "link.json"));
+    EXPECT_EQ(test::read_file(dir_ / "old.json").front(), '{');
+}
+
 TEST_F(Bench, NothingMeasuredIsExitCodeFour) {
     const Ended native = bench({"--engine", "native"});
     EXPECT_EQ(native.exit_code, 4);
     EXPECT_NE(native.err.find("nothing was measured"), std::string::npos) << native.err;
     EXPECT_EQ(lines_in(native.err), 1U);
+    const Ended moment = bench({"--duration", "1ns"});
+    EXPECT_EQ(moment.exit_code, 4) << moment.err;
+    EXPECT_EQ(lines_in(moment.err), 1U) << moment.err;
     const Ended warm_direct = bench({"--engine", "uring-direct", "--cache", "warm"});
     EXPECT_EQ(warm_direct.exit_code, 4);
 }
@@ -353,6 +372,8 @@ TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
         {{"bench", data_, data_}, 2, "NAME=PATH"},
         {{"bench", data_, "--require", "idel<=1"}, 2, "idel"},
         {{"bench", data_, "--json", dir_ / "none/x.json"}, 2, "--json"},
+        {{"bench", data_, "--json", dir_ / std::string(250, 'j')}, 2, "--json"},
+        {{"bench", data_, "--engine", "pread", "--queue-depth", "100000"}, 2, "--queue-depth"},
         {{"generate", dir_ / "new"}, 2, "--samples"},
         {{"generate", dir_ / "new", "--samples", "0"}, 2, "--samples"},
         {{"generate", dir_ / "new", "--samples", "-3"}, 2, "'-3' is not a whole number above 0"},

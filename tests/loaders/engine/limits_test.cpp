@@ -19,6 +19,9 @@ INSTANTIATE_TEST_SUITE_P(Engines, Limits, testing::ValuesIn(reading_engines()),
                          [](const auto& tested) { return case_name(tested.param); });
 
 TEST_P(Limits, WithoutAFreeDescriptorAnOpenFailsOrNeedsNone) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer's own check of an object's type needs a free descriptor";
+#endif
     EngineLab lab(GetParam(), 4);
     lab.make_file("file", "content");
     for (unsigned i = 0; i < 4; ++i) lab.whole("file", 7);

@@ -193,6 +193,9 @@ TEST(Scan, WhatProgressThrowsEndsTheScan) {
 }
 
 TEST(Scan, RunningOutOfDescriptorsIsAnErrorAndNotASmallerDataset) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer's own check of an object's type needs a free descriptor";
+#endif
     const TempDir root;
     write_file(root / "c/f", "x");
     const Fd fd = open_root(root.path());
