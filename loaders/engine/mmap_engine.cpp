@@ -11,7 +11,6 @@
 #include <cerrno>
 
 #include "loaders/engine/engines.h"
-#include "loaders/engine/file_opener.h"
 #include "loaders/engine/sigbus_guard.h"
 #include "loaders/engine/synchronous_engine.h"
 #include "loaders/engine/transfer.h"
@@ -23,44 +22,20 @@ namespace {
 class MmapEngine final : public SynchronousEngine {
 public:
     explicit MmapEngine(const EngineOptions& options)
-        : SynchronousEngine(options),
-          opener_(options.faults),
-          page_bytes_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
+        : SynchronousEngine(options), page_bytes_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
         install_sigbus_guard();
     }
 
     EngineKind kind() const override { return EngineKind::mmap; }
 
 protected:
-    Completion serve(const ReadRequest& request) override {
-        Completion completion;
-        completion.tag = request.tag;
-        completion.issued_ns = now_ns();
-        completion.opened_ns = completion.issued_ns;
-
-        int fd = request.source.fd;
-        const bool opened = fd < 0;
-        if (opened) {
-            fd = opener_.open(request.source, request.tag, counts());
-            completion.opened_ns = now_ns();
-            if (fd < 0) {
-                completion.result = fd;
-                completion.completed_ns = completion.opened_ns;
-                return completion;
-            }
-        }
+    void read(int fd, const ReadRequest& request, Completion& completion) override {
         for (unsigned tries = 0; tries <= Transfer::kMaxRetries; ++tries) {
             completion.result = copy(fd, request, completion.grew);
             if (faults() != nullptr) completion.result = faults()->on_read(request.tag, completion.result);
             if (completion.result != -EINTR && completion.result != -EAGAIN) break;
             ++counts().retries;
         }
-        completion.completed_ns = now_ns();
-        if (opened) {
-            ++counts().syscalls;
-            close(fd);
-        }
-        return completion;
     }
 
 private:
@@ -118,7 +93,6 @@ private:
         return intact;
     }
 
-    FileOpener opener_;
     std::uint64_t page_bytes_;
 };
 

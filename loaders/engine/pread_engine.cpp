@@ -4,7 +4,6 @@
 #include <cerrno>
 
 #include "loaders/engine/engines.h"
-#include "loaders/engine/file_opener.h"
 #include "loaders/engine/synchronous_engine.h"
 #include "loaders/engine/transfer.h"
 
@@ -14,38 +13,16 @@ namespace {
 
 class PreadEngine final : public SynchronousEngine {
 public:
-    explicit PreadEngine(const EngineOptions& options) : SynchronousEngine(options), opener_(options.faults) {}
+    using SynchronousEngine::SynchronousEngine;
 
     EngineKind kind() const override { return EngineKind::pread; }
 
 protected:
-    Completion serve(const ReadRequest& request) override {
-        Completion completion;
-        completion.tag = request.tag;
-        completion.issued_ns = now_ns();
-        completion.opened_ns = completion.issued_ns;
-
-        int fd = request.source.fd;
-        const bool opened = fd < 0;
-        if (opened) {
-            fd = opener_.open(request.source, request.tag, counts());
-            completion.opened_ns = now_ns();
-            if (fd < 0) {
-                completion.result = fd;
-                completion.completed_ns = completion.opened_ns;
-                return completion;
-            }
-        }
+    void read(int fd, const ReadRequest& request, Completion& completion) override {
         Transfer transfer(request, Alignment{});
         if (!transfer.empty()) read_all(fd, request.tag, transfer);
         completion.result = transfer.result();
         completion.grew = transfer.grew();
-        completion.completed_ns = now_ns();
-        if (opened) {
-            ++counts().syscalls;
-            close(fd);
-        }
-        return completion;
     }
 
 private:
@@ -65,8 +42,6 @@ private:
             if (next == Transfer::Next::read && static_cast<std::uint64_t>(result) < length) ++counts().short_reads;
         } while (next != Transfer::Next::done);
     }
-
-    FileOpener opener_;
 };
 
 }  // namespace

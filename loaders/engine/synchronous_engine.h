@@ -1,16 +1,20 @@
 // What the engines that work inside reap() share: a queue of accepted requests, served first in, first out.
 #pragma once
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <vector>
 
 #include "loaders/engine/engine.h"
+#include "loaders/engine/file_opener.h"
 
 namespace feedline {
 
 class SynchronousEngine : public Engine {
 public:
-    explicit SynchronousEngine(const EngineOptions& options) : faults_(options.faults), queue_(options.queue_depth) {}
+    explicit SynchronousEngine(const EngineOptions& options)
+        : faults_(options.faults), opener_(options.faults), queue_(options.queue_depth) {}
 
     unsigned max_queue_depth() const final { return static_cast<unsigned>(queue_.size()); }
     unsigned in_flight() const final { return queued_; }
@@ -42,13 +46,42 @@ public:
     EngineCounters counters() const final { return counters_; }
 
 protected:
-    virtual Completion serve(const ReadRequest& request) = 0;
+    // Reads from `fd` and fills in result and grew.
+    virtual void read(int fd, const ReadRequest& request, Completion& completion) = 0;
 
     FaultHook* faults() const { return faults_; }
     EngineCounters& counts() { return counters_; }
 
 private:
+    // Opens where there is only a name, reads, and closes what was opened.
+    Completion serve(const ReadRequest& request) {
+        Completion completion;
+        completion.tag = request.tag;
+        completion.issued_ns = now_ns();
+        completion.opened_ns = completion.issued_ns;
+
+        int fd = request.source.fd;
+        const bool opened = fd < 0;
+        if (opened) {
+            fd = opener_.open(request.source, request.tag, counters_);
+            completion.opened_ns = now_ns();
+            if (fd < 0) {
+                completion.result = fd;
+                completion.completed_ns = completion.opened_ns;
+                return completion;
+            }
+        }
+        read(fd, request, completion);
+        completion.completed_ns = now_ns();
+        if (opened) {
+            ++counters_.syscalls;
+            ::close(fd);
+        }
+        return completion;
+    }
+
     FaultHook* faults_;
+    FileOpener opener_;
     std::vector<ReadRequest> queue_;
     std::size_t head_ = 0;
     unsigned queued_ = 0;
