@@ -38,6 +38,17 @@ int exit_code(ErrorKind kind) {
     return 5;
 }
 
+namespace {
+
+// With a capital and a full stop. What begins with an option or a digit stays as it is.
+std::string sentence(std::string text) {
+    if (text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 'a' + 'A');
+    if (std::string_view(".!?").find(text.back()) == std::string_view::npos) text += '.';
+    return text;
+}
+
+}  // namespace
+
 Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
     compose();
 }
@@ -74,7 +85,50 @@ void Error::compose() {
     if (error_number_ != 0) {
         what_ += fmt::format(": {} (errno {})", std::generic_category().message(error_number_), error_number_);
     }
-    if (!advice_.empty()) what_ += ". " + advice_;
+    const std::string advice = advice_.empty() ? std::string(advice_about(error_number_)) : advice_;
+    if (!advice.empty()) what_ += (what_.ends_with('?') ? " " : ". ") + sentence(advice);
+}
+
+std::string_view advice_about(int error_number) {
+    switch (error_number) {
+        case EMFILE: return "raise the limit of open files (ulimit -n), or use fewer --threads";
+        case ENFILE: return "the whole machine has no open file left: end what holds many, or raise fs.file-max";
+        case ENOMEM: return "free memory or raise the limit on it (ulimit -v, the container's), or use fewer --threads";
+        case ENOBUFS: return "the kernel is short of memory: free some, or use fewer --threads";
+        case EAGAIN: return "use fewer --threads, or raise the limits on threads and memory (ulimit -u, ulimit -v)";
+        case EACCES:
+        case EPERM: return "give permission, or run as a user who has it";
+        case EROFS: return "it is mounted read-only: use another place, or mount it for writing";
+        case ENOSPC: return "free some space, or use another place";
+        case EDQUOT: return "raise the quota, or use another place";
+        case EFBIG: return "raise the limit on the size of a file (ulimit -f), or use another filesystem";
+        case EIO:
+        case EREMOTEIO:
+        case EBADMSG: return "check the disk; dmesg says more";
+        case EUCLEAN: return "the filesystem is damaged: unmount it and run fsck";
+        case ENXIO:
+        case ENODEV: return "the device is gone or cannot do this; dmesg says more";
+        case ESTALE: return "the file server has replaced it: mount it again";
+        case ENOTCONN:
+        case ETIMEDOUT:
+        case ECONNREFUSED:
+        case ECONNRESET:
+        case ECONNABORTED:
+        case EHOSTDOWN:
+        case EHOSTUNREACH:
+        case ENETDOWN:
+        case ENETUNREACH: return "check the file server and the network to it";
+        case ENOKEY:
+        case EKEYREJECTED: return "the directory is encrypted: unlock it";
+        case ELOOP: return "links lead in a circle: name the place itself";
+        case ENAMETOOLONG: return "use a shorter name";
+        case EPIPE: return "whoever should read it has gone";
+        default: return {};
+    }
+}
+
+bool is_shortage(int error_number) {
+    return error_number == EMFILE || error_number == ENFILE || error_number == ENOMEM || error_number == ENOBUFS;
 }
 
 Error system_error(int error_number, std::string message, std::string_view path) {

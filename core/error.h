@@ -31,8 +31,9 @@ std::string_view to_string(ErrorKind kind);
 int exit_code(ErrorKind kind);
 
 // A failure with what a person needs to act: what, which file, which offset, which errno, what to do.
-// `what()` is one line: "WHAT: PATH at offset N: STRERROR (errno E). ADVICE", absent parts left out; control characters
-// and bytes that are not UTF-8 in PATH are escaped, so that the line stays one line.
+// `what()` is one line: "WHAT: PATH at offset N: STRERROR (errno E). Advice.", absent parts left out; control
+// characters and bytes that are not UTF-8 in PATH are escaped, so that the line stays one line. Advice becomes a
+// sentence, however it was written; where none was given, it is advice_about(errno).
 class Error : public std::exception {
 public:
     Error(ErrorKind kind, std::string message);
@@ -63,6 +64,12 @@ private:
     std::string advice_;
     std::string what_;
 };
+
+// What a person can do about an errno, whoever met it; empty where that depends on more. Written like advise()'s.
+std::string_view advice_about(int error_number);
+
+// The process or the machine is out of descriptors or memory: no fault of the file that was being worked on.
+bool is_shortage(int error_number);
 
 // An Error for a failed system call: ENOSPC and EDQUOT become out_of_space, everything else io.
 Error system_error(int error_number, std::string message, std::string_view path);

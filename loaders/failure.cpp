@@ -8,23 +8,28 @@
 namespace feedline {
 
 Failure describe(const Completion& completion, std::uint64_t length_bytes) {
-    constexpr std::string_view kLeaveInPeace = "nothing may change the dataset during a run, or use --on-error skip";
+    const std::string leave_in_peace = "nothing may change the dataset during a run, or use --on-error skip";
     if (completion.grew) {
         return {ErrorKind::changed, "grew", fmt::format("the file grew beyond its {} bytes", length_bytes), 0,
-                kLeaveInPeace};
+                leave_in_peace};
     }
     if (completion.result >= 0) {
         return {ErrorKind::changed, "shrank",
-                fmt::format("the file ends after {} of {} bytes", completion.result, length_bytes), 0, kLeaveInPeace};
+                fmt::format("the file ends after {} of {} bytes", completion.result, length_bytes), 0, leave_in_peace};
     }
     const int error = static_cast<int>(-completion.result);
+    if (is_shortage(error)) return {ErrorKind::io, "shortage", "cannot open or read", error, "", true};
+    const auto or_skip = [&] {
+        const std::string_view advice = advice_about(error);
+        return advice.empty() ? std::string("use --on-error skip to go on without it")
+                              : fmt::format("{}, or use --on-error skip", advice);
+    };
     switch (error) {
         case ENOENT:
-        case ENOTDIR: return {ErrorKind::changed, "vanished", "the file has vanished", error, kLeaveInPeace};
+        case ENOTDIR: return {ErrorKind::changed, "vanished", "the file has vanished", error, leave_in_peace};
         case EACCES:
-        case EPERM:
-            return {ErrorKind::io, "unreadable", "cannot open", error, "give read permission, or use --on-error skip"};
-        default: return {ErrorKind::io, "I/O error", "cannot read", error, "check the disk, or use --on-error skip"};
+        case EPERM: return {ErrorKind::io, "unreadable", "cannot open", error, or_skip()};
+        default: return {ErrorKind::io, "I/O error", "cannot read", error, or_skip()};
     }
 }
 

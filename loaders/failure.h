@@ -17,7 +17,9 @@ struct Failure {
     std::string_view name;  // as LoaderStats::failures counts it: "vanished", "shrank", ...
     std::string message;
     int error_number = 0;
-    std::string_view advice;
+    std::string advice;
+    // Not the sample's fault: the next one would fail as well, so it is never skipped.
+    bool shortage = false;
 };
 
 // Whether all `length_bytes` are there and the file is as long as it was.

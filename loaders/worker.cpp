@@ -241,7 +241,7 @@ void Worker::finish_read(BatchState& batch, std::uint32_t read, const Completion
 // Of a read that failed as a whole or in part.
 void Worker::accept_part(BatchState& batch, const PlannedRead& read, const Completion& completion) {
     const Failure failure = describe(completion, read.extent.length_bytes);
-    if (context_.options.on_error == OnError::stop) {
+    if (failure.shortage || context_.options.on_error == OnError::stop) {
         context_.schedule.fail(to_error(failure, context_.dataset.path(read.extent.shard), read.extent.offset_bytes));
         return;
     }
@@ -288,7 +288,7 @@ void Worker::decode(BatchState& batch, const PlannedRead& read) {
 
 void Worker::reject(BatchState& batch, const PlannedRead& read, std::uint32_t sample, const Failure& failure) {
     SampleView& view = batch.plan.samples[read.first_sample + sample];
-    if (context_.options.on_error == OnError::stop) {
+    if (failure.shortage || context_.options.on_error == OnError::stop) {
         const std::uint64_t before = view.offset_bytes - batch.plan.samples[read.first_sample].offset_bytes;
         context_.schedule.fail(
             to_error(failure, context_.dataset.path(read.extent.shard), read.extent.offset_bytes + before));

@@ -121,6 +121,44 @@ TEST(LoaderFaults, AnEmptyFileThatVanishesIsSkippedToo) {
     EXPECT_THAT(drain(loader, *dataset, order).skipped, testing::ElementsAre(0));
 }
 
+// ---- the machine's own limits are no fault of a sample
+
+TEST(LoaderFaults, AShortageStopsWithItsOwnAdviceWhateverTheEngine) {
+    // Every open fails as it does for a process that has used up its descriptors, or the machine's.
+    class NoMore final : public FaultHook {
+    public:
+        explicit NoMore(int error_number) : error_number_(error_number) {}
+        std::int64_t on_open(std::uint64_t, std::int64_t) override { return -error_number_; }
+        std::uint64_t on_read_length(std::uint64_t, std::uint64_t length) override { return length; }
+        std::int64_t on_read(std::uint64_t, std::int64_t result) override { return result; }
+        bool on_submit() override { return true; }
+
+    private:
+        int error_number_;
+    };
+    const auto dataset = RecordDataset::of_files(std::vector<std::uint64_t>(4, 900));
+    const Order order(dataset->size(), shuffled(2));
+    for (const EngineKind kind : available_engines()) {
+        for (const int error_number : {EMFILE, ENFILE, ENOMEM}) {
+            NoMore hook(error_number);
+            LoaderOptions options;
+            options.engine = select_engine(kind, *dataset);
+            options.on_error = OnError::skip;
+            options.faults = &hook;
+            Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+            try {
+                drain(loader, *dataset, order);
+                FAIL() << to_string(kind) << " skipped what was no fault of the samples";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.error_number(), error_number) << error.what();
+                const std::string advice(advice_about(error_number));
+                EXPECT_THAT(error.what(), HasSubstr(advice.substr(1))) << to_string(kind);
+                EXPECT_THAT(error.what(), testing::Not(HasSubstr("disk")));
+            }
+        }
+    }
+}
+
 // ---- runs of neighbours that fail as one request
 
 TEST(LoaderFaults, OneBadRecordDoesNotCostItsNeighbours) {
