@@ -32,8 +32,8 @@ public:
 // Throws Error{unsupported} in a build without isa-l.
 std::shared_ptr<CrcDecoder> make_crc_decoder();
 
-// Decodes every payload to RGB, as a training job does, and throws the pixels away. What is no JPEG, is cut off, or
-// claims an absurd size is an error; what libjpeg-turbo merely warns of is not.
+// Decodes every payload to RGB (CMYK and YCCK to CMYK), as a training job does, and throws the pixels away. What is no
+// JPEG, is cut off, or claims an absurd size is an error; what else libjpeg-turbo merely warns of is not.
 // Throws Error{unsupported} in a build without libjpeg-turbo.
 std::shared_ptr<Decoder> make_jpeg_decoder();
 
