@@ -19,6 +19,7 @@ enum class Content { random, jpeg };
 
 struct GenerateOptions {
     std::string destination;
+    std::string workload;  // that samples and sizes come from; empty: they are the user's own
     std::uint64_t samples = 0;
     std::uint64_t sample_size_bytes = 114'660;  // mean
     std::uint64_t sample_stddev_bytes = 0;

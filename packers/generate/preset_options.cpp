@@ -21,7 +21,7 @@ GenerateOptions generate_options_for(const Preset& preset, std::optional<double>
     if (!scale && published > kMostFilesUnasked) {
         throw Error(ErrorKind::usage, fmt::format("{} has {} samples, and each becomes a file", preset.name,
                                                   format_count(static_cast<double>(published))))
-            .advise(fmt::format("Say how many with --samples, or with --scale: {:.2g} gives {} files",
+            .advise(fmt::format("Say how many with --scale: {:.2g} gives {} files",
                                 static_cast<double>(kMostFilesUnasked) / static_cast<double>(published),
                                 format_count(static_cast<double>(kMostFilesUnasked))));
     }
@@ -31,6 +31,7 @@ GenerateOptions generate_options_for(const Preset& preset, std::optional<double>
             .advise("Give --scale a number above 0; 1 is the published number of samples");
     }
     GenerateOptions options;
+    options.workload = preset.name;
     options.samples = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(samples)));
     options.sample_size_bytes = preset.record_bytes;
     options.sample_stddev_bytes = preset.record_stddev_bytes;

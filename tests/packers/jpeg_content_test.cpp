@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "packers/generate/generate.h"
 #include "tests/packers/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
@@ -166,6 +167,28 @@ TEST(GenerateJpeg, SizesThatNoJpegHasAreRefused) {
         }
     }
     EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
+}
+
+// The sizes of a workload cannot be changed, so advice must not name the options that would.
+TEST(JpegContent, AWorkloadOfOtherSizesIsToldWhatToDo) {
+    for (const char* workload : {"unet3d-h100", "dlrm-b200"}) {
+        const test::TempDir dir;
+        GenerateOptions options = generate_options_for(find_preset(workload), 1e-6);
+        options.destination = dir / "new";
+        options.content = Content::jpeg;
+        try {
+            generate(options, {}, Interrupt{});
+            FAIL() << workload;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::usage);
+            const std::string what = error.what();
+            EXPECT_NE(what.find(workload), std::string::npos) << what;
+            EXPECT_NE(what.find("Use --content random, or --samples and --sample-size in place of --workload."),
+                      std::string::npos)
+                << what;
+        }
+        EXPECT_FALSE(std::filesystem::exists(dir / "new"));
+    }
 }
 
 }  // namespace
