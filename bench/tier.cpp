@@ -261,6 +261,18 @@ std::optional<DiskCounters> parse_diskstats(std::string_view diskstats, std::str
     return std::nullopt;
 }
 
+std::optional<std::uint64_t> own_device_reads(const DeviceCounters& before, const DeviceCounters& after) {
+    const auto grown = [](const std::optional<std::uint64_t>& from, const std::optional<std::uint64_t>& to) {
+        return from && to && *to >= *from ? std::optional(*to - *from) : std::nullopt;
+    };
+    const auto reads = grown(before.device_reads, after.device_reads);
+    const auto everybody = grown(before.device_read_bytes, after.device_read_bytes);
+    const auto own = grown(before.process_read_bytes, after.process_read_bytes);
+    constexpr double kOwn = 0.95;
+    if (reads && everybody && own && static_cast<double>(*own) < kOwn * static_cast<double>(*everybody)) return {};
+    return reads;
+}
+
 DeviceCounters device_counters(const TierInfo& tier) {
     DeviceCounters counters;
     counters.process_read_bytes = parse_process_read_bytes(read_text("/proc/self/io"));

@@ -37,6 +37,11 @@ struct DeviceCounters {
 };
 DeviceCounters device_counters(const TierInfo& tier);
 
+// Reads that the device completed for this process between two looks. The device counts everybody's; so the figure is
+// absent where more than a twentieth of the bytes it delivered were not this process's, and everybody's where the
+// kernel does not tell the process's own.
+std::optional<std::uint64_t> own_device_reads(const DeviceCounters& before, const DeviceCounters& after);
+
 // ---- the parts of it, for tests
 
 // A line of /proc/PID/mountinfo (proc(5)), escapes resolved.

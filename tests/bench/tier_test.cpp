@@ -189,6 +189,22 @@ TEST(Tier, CountersAreParsed) {
     EXPECT_FALSE(parse_diskstats(kDiskstats, "sda"));
 }
 
+TEST(Tier, ReadsOfOthersAreNotThisRuns) {
+    const DeviceCounters before{1000, 5000, 10};
+    EXPECT_EQ(own_device_reads(before, {1000 + 8192, 5000 + 8192, 12}), 2U);
+    // A warm run on a disk that others read from meanwhile.
+    EXPECT_EQ(own_device_reads(before, {1000, 5000 + 8192, 12}), std::nullopt);
+    EXPECT_EQ(own_device_reads(before, {1000 + 100'000, 5000 + 200'000, 40}), std::nullopt);
+    EXPECT_EQ(own_device_reads(before, {1000 + 98'000, 5000 + 100'000, 40}), 30U);
+    EXPECT_EQ(own_device_reads(before, before), 0U);
+    // The process may have read from other devices as well.
+    EXPECT_EQ(own_device_reads(before, {1000 + 500'000, 5000 + 8192, 12}), 2U);
+    // Nothing known of the process: the device's count stands. Nothing known of the device: none.
+    EXPECT_EQ(own_device_reads({{}, 5000, 10}, {{}, 9096, 11}), 1U);
+    EXPECT_EQ(own_device_reads({1000, {}, {}}, {9000, {}, {}}), std::nullopt);
+    EXPECT_EQ(own_device_reads(before, {1000, 4000, 5}), std::nullopt) << "counters that went back";
+}
+
 TEST(Tier, ThisMachine) {
     const TierInfo shm = tier_info("/dev/shm");
     EXPECT_EQ(shm.fs_type, "tmpfs");
