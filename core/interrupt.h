@@ -6,6 +6,8 @@
 
 #include <atomic>
 
+#include "core/clock.h"
+
 namespace feedline {
 
 class Interrupt {
@@ -17,9 +19,17 @@ private:
     std::atomic<bool> requested_{false};
 };
 
-// Routes SIGINT and SIGTERM to `interrupt` while it lives; one at a time. A second signal ends the process at once.
+// How long a run has, after it was asked to stop, to write what it has: about ten times what it takes.
+inline constexpr Nanoseconds kTimeToStop = 5 * kNanosecondsPerSecond;
+
+// Routes SIGINT and SIGTERM to `interrupt` while it lives; one at a time. A signal that comes more than kTimeToStop
+// after the first ends the process at once: then the program hangs. An earlier one changes nothing, so that an
+// impatient second Ctrl-C does not cost the result.
 class SignalScope {
 public:
+    // What a signal at `now` means when the first came at `first`, 0 for none. For tests.
+    static bool ends_at_once(Nanoseconds first, Nanoseconds now) { return first > 0 && now - first > kTimeToStop; }
+
     explicit SignalScope(Interrupt& interrupt);
     ~SignalScope();
     SignalScope(const SignalScope&) = delete;

@@ -1,4 +1,4 @@
-// How much memory is left, by /proc/meminfo and the cgroups this process is in.
+// How much memory is left, by /proc/meminfo, the limit of address space and the cgroups this process is in.
 //
 // File formats: proc(5) and the kernel's Documentation/admin-guide/cgroup-v1/memory.rst and cgroup-v2.rst.
 #include <fmt/format.h>
@@ -125,11 +125,32 @@ std::uint64_t left_along(const std::string& root, const Mount& mount, std::strin
     }
 }
 
+// "Max address space  SOFT  HARD  bytes" of /proc/self/limits.
+std::uint64_t address_space_limit(const std::string& root) {
+    constexpr std::string_view kName = "Max address space";
+    std::ifstream file(root + "/proc/self/limits");
+    std::string line;
+    while (std::getline(file, line)) {
+        if (!line.starts_with(kName)) continue;
+        std::istringstream words(line.substr(kName.size()));
+        std::uint64_t soft = 0;
+        return words >> soft ? soft : kUnlimited;
+    }
+    return kUnlimited;
+}
+
 }  // namespace
+
+std::uint64_t address_space_bytes(const std::string& root) {
+    return field(root + "/proc/self/status", "VmSize:").value_or(0) * 1024;
+}
 
 std::uint64_t available_memory_bytes(const std::string& root) {
     std::uint64_t left = kUnlimited;
     if (const auto kib = field(root + "/proc/meminfo", "MemAvailable:")) left = *kib * 1024;
+    if (const std::uint64_t limit = address_space_limit(root); limit != kUnlimited) {
+        left = std::min(left, limit - std::min(limit, address_space_bytes(root)));
+    }
     // Lines of /proc/self/cgroup: HIERARCHY:CONTROLLERS:PATH; version 2 is "0::PATH".
     std::ifstream file(root + "/proc/self/cgroup");
     const std::string mountinfo = root + "/proc/self/mountinfo";

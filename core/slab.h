@@ -24,9 +24,12 @@ public:
 // "memory"), before any of it is touched; Error{io} when the kernel refuses the mapping all the same.
 std::unique_ptr<Slab> make_host_slab(std::uint64_t bytes);
 
-// Bytes that this process may still take: the least of MemAvailable and every cgroup limit above it (v1 and v2), page
-// cache that the limit would reclaim not counted as used. What cannot be read limits nothing. `root` is prepended to
-// every path, for tests.
+// Bytes that this process may still take: the least of MemAvailable, what its limit of address space leaves (ulimit -v)
+// and every cgroup limit above it (v1 and v2), page cache that the limit would reclaim not counted as used. What cannot
+// be read limits nothing. `root` is prepended to every path, for tests.
 std::uint64_t available_memory_bytes(const std::string& root = {});
+
+// Address space that this process has taken: what ulimit -v is held against. 0 where the kernel does not tell.
+std::uint64_t address_space_bytes(const std::string& root = {});
 
 }  // namespace feedline

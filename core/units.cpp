@@ -24,7 +24,7 @@ constexpr std::array kSizeUnits{
 };
 
 constexpr std::array kTimeUnits{
-    Unit{"", 1e9}, Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}, Unit{"m", 60e9}, Unit{"h", 3600e9},
+    Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}, Unit{"m", 60e9}, Unit{"h", 3600e9},
 };
 
 double parse_with_units(std::string_view text, std::span<const Unit> units, std::string_view expected) {
@@ -40,6 +40,7 @@ double parse_with_units(std::string_view text, std::span<const Unit> units, std:
     for (const Unit& unit : units) {
         if (unit.name == suffix) return number * unit.factor;
     }
+    if (suffix.empty() && number == 0) return 0;
     throw refuse();
 }
 
@@ -73,7 +74,7 @@ std::uint64_t parse_size(std::string_view text) {
 }
 
 Nanoseconds parse_time(std::string_view text) {
-    const double ns = parse_with_units(text, kTimeUnits, "a time such as 375us, 1.5ms or 2s");
+    const double ns = parse_with_units(text, kTimeUnits, "a time with its unit, such as 375us, 1.5ms or 90s");
     if (ns >= 9.2e18) {
         throw Error(ErrorKind::usage, fmt::format("'{}' is longer than 292 years", printable(text)));
     }
@@ -84,9 +85,10 @@ double parse_rate(std::string_view text) {
     std::string_view size = text;
     if (size.ends_with("/s")) size.remove_suffix(2);
     try {
-        return parse_with_units(size, kSizeUnits, "");
+        // The first entry is the size without a unit.
+        return parse_with_units(size, std::span(kSizeUnits).subspan(1), "");
     } catch (const Error&) {
-        throw Error(ErrorKind::usage, fmt::format("'{}' is not a rate such as 25GB/s", printable(text)));
+        throw Error(ErrorKind::usage, fmt::format("'{}' is not a rate with its unit, such as 25GB/s", printable(text)));
     }
 }
 
@@ -109,6 +111,12 @@ std::string format_time(Nanoseconds ns) {
     const auto seconds = static_cast<std::int64_t>(std::llround(value / 1e9));
     if (seconds < 7200) return fmt::format("{} m {:02} s", seconds / 60, seconds % 60);
     return fmt::format("{} h {:02} m", seconds / 3600, seconds % 3600 / 60);
+}
+
+std::string format_left(Nanoseconds elapsed, double done) {
+    if (done <= 0 || done >= 1 || elapsed <= 0) return {};
+    const Nanoseconds left = std::llround(static_cast<double>(elapsed) * (1 - done) / done);
+    return left < kNanosecondsPerSecond ? "less than 1 s left" : format_time(left) + " left";
 }
 
 std::string format_count(double count) {

@@ -1,7 +1,8 @@
 // Sizes, times, rates and counts as people write and read them.
 //
 // Parsing throws Error{usage} with one line that says what was expected. Sizes take B, KB MB GB TB (1000) and KiB MiB
-// GiB TiB (1024); times take ns us ms s m h. A number without a unit is bytes, or seconds. Thread-safe.
+// GiB TiB (1024); times take ns us ms s m h. A size without a unit is bytes; times and rates need theirs, but for 0:
+// nobody can tell what 90 was meant to be. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +20,10 @@ double parse_rate(std::string_view text);         // bytes a second: "25GB/s", "
 std::string format_size(double bytes);             // "1.25 GB" (1000), "761 B"
 std::string format_rate(double bytes_per_second);  // "1.25 GB/s"
 std::string format_time(Nanoseconds ns);           // "375 us", "1.36 s"; three significant digits
-std::string format_per_second(double rate);        // a count a second without its noun: "0.432", "17.3", "20,116"
-std::string format_count(double count);            // "1,281,167"; three significant digits and k/M/G above 10 million
-std::string format_percent(double fraction);       // "99.8 %"; never "100.0 %" or "0.0 %" for what is not exactly that
+std::string format_left(Nanoseconds elapsed,
+                        double done);         // "12.0 s left", at the speed so far; "" when unknown or over
+std::string format_per_second(double rate);   // a count a second without its noun: "0.432", "17.3", "20,116"
+std::string format_count(double count);       // "1,281,167"; three significant digits and k/M/G above 10 million
+std::string format_percent(double fraction);  // "99.8 %"; never "100.0 %" or "0.0 %" for what is not exactly that
 
 }  // namespace feedline

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "core/failure_words.h"
 #include "core/units.h"
 #include "loaders/schedule.h"
 #include "loaders/worker.h"
@@ -95,10 +96,8 @@ void Loader::State::work(unsigned number) {
     const auto guarded = [&](const auto& step) {
         try {
             step();
-        } catch (const Error& error) {
-            failure = error;
         } catch (const std::exception& error) {
-            failure = Error(ErrorKind::internal, fmt::format("a reading thread failed: {}", error.what()));
+            failure = as_error(error);
         }
     };
     guarded([&] { worker.make_engine(); });

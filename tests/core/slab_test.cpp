@@ -68,6 +68,20 @@ TEST_F(AvailableMemory, IsUnlimitedWhereNothingCanBeRead) {
     EXPECT_EQ(available(), kUnlimited);
 }
 
+TEST_F(AvailableMemory, TheLimitOfAddressSpaceCounts) {
+    meminfo(1000);
+    put("proc/self/status", "Name: feedline\nVmPeak:    500 kB\nVmSize:    300 kB\n");
+    put("proc/self/limits",
+        "Limit                     Soft Limit           Hard Limit           Units     \n"
+        "Max address space         512000               unlimited            bytes     \n");
+    EXPECT_EQ(address_space_bytes(root_.path()), 307200U);
+    EXPECT_EQ(available(), 512000U - 307200U);
+    put("proc/self/limits", "Max address space         unlimited            unlimited            bytes     \n");
+    EXPECT_EQ(available(), 1024000U);
+    put("proc/self/limits", "Max address space         1000                 unlimited            bytes     \n");
+    EXPECT_EQ(available(), 0U);
+}
+
 TEST_F(AvailableMemory, Version2TakesTheLeastAlongThePath) {
     meminfo(100000);
     put("proc/self/cgroup", "0::/outer/inner\n");

@@ -19,8 +19,9 @@ TEST(Units, SizesTellKiBFromKB) {
 TEST(Units, TimesTakeTheirUnit) {
     EXPECT_EQ(parse_time("375us"), 375'000);
     EXPECT_EQ(parse_time("0.375ms"), 375'000);
-    EXPECT_EQ(parse_time("2"), 2'000'000'000);
+    EXPECT_EQ(parse_time("2s"), 2'000'000'000);
     EXPECT_EQ(parse_time("5m"), 300'000'000'000);
+    EXPECT_EQ(parse_time("0"), 0);
 }
 
 TEST(Units, NonsenseIsRefusedWithWhatWasExpected) {
@@ -38,6 +39,27 @@ TEST(Units, NonsenseIsRefusedWithWhatWasExpected) {
     EXPECT_THROW(parse_time("1e30h"), Error);
     EXPECT_THROW(parse_rate("fast"), Error);
     EXPECT_DOUBLE_EQ(parse_rate("25GB/s"), 25e9);
+    EXPECT_DOUBLE_EQ(parse_rate("25GB"), 25e9);
+}
+
+TEST(Units, ATimeOrARateWithoutItsUnitIsRefusedAndToldHow) {
+    for (const char* text : {"90", "1.5", "1e3"}) {
+        try {
+            parse_time(text);
+            ADD_FAILURE() << "accepted '" << text << "'";
+        } catch (const Error& error) {
+            EXPECT_NE(std::string(error.what()).find("90s"), std::string::npos) << error.what();
+        }
+        EXPECT_THROW(parse_rate(text), Error) << text;
+    }
+}
+
+TEST(Units, WhatIsLeftIsSaidOnlyWhileThereIsSomething) {
+    EXPECT_EQ(format_left(10'000'000'000, 0.25), "30.0 s left");
+    EXPECT_EQ(format_left(10'000'000'000, 0.999), "less than 1 s left");
+    EXPECT_EQ(format_left(10'000'000'000, 1), "");
+    EXPECT_EQ(format_left(10'000'000'000, 0), "");
+    EXPECT_EQ(format_left(0, 0.5), "");
 }
 
 TEST(Units, FiguresCarryTheirUnit) {

@@ -268,7 +268,8 @@ TEST(LoaderDecoding, AnExceptionInAWorkerReachesTheConsumer) {
         loader.next();
         FAIL();
     } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::internal);
+        EXPECT_EQ(error.kind(), ErrorKind::io);
+        EXPECT_THAT(error.what(), HasSubstr("out of memory: ")) << "in words, not as std::bad_alloc";
     }
 }
 
