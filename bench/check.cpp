@@ -2,17 +2,15 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <climits>
-#include <filesystem>
 #include <fstream>
 #include <set>
 #include <string_view>
 
+#include "bench/outputs.h"
 #include "bench/require.h"
 #include "core/presets.h"
 #include "loaders/decode/decoder.h"
@@ -151,29 +149,6 @@ bool can_make(Make make) {
 
 }  // namespace
 
-void check_output(std::string_view asked_by, const std::string& path) {
-    if (path.empty()) return;
-    struct stat status {};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
-    if (exists && S_ISDIR(status.st_mode)) {
-        refuse(fmt::format("{}: {} is a directory, and a file was expected", asked_by, printable(path)));
-    }
-    // Written under a longer name first; see write_file_atomically().
-    constexpr std::size_t kLongestSuffix = sizeof(".4194304.tmp") - 1;
-    if (!exists || S_ISREG(status.st_mode)) {
-        const std::string name = std::filesystem::path(path).filename().string();
-        if (name.size() + kLongestSuffix > NAME_MAX) {
-            refuse(fmt::format("{}: this file name is longer than {} bytes: {}", asked_by, NAME_MAX - kLongestSuffix,
-                               printable(name)));
-        }
-    }
-    const std::string directory = std::filesystem::path(path).parent_path().string();
-    const std::string place = exists && !S_ISREG(status.st_mode) ? path : directory.empty() ? "." : directory;
-    if (::access(place.c_str(), W_OK) != 0) {
-        throw Error(ErrorKind::usage, fmt::format("{}: cannot write", asked_by)).at(place).because(errno);
-    }
-}
-
 Capabilities machine_capabilities() {
     Capabilities machine;
     machine.root = ::geteuid() == 0;
@@ -194,12 +169,8 @@ void check_options(const BenchOptions& options, const Capabilities& machine) {
     check_engines(options);
     check_reading(options, machine);
     check_device(options, machine);
-    for (const std::string& text : options.require) parse_requirement(text);
-    check_output("--json", options.json_file);
-    check_output("--csv", options.csv_file);
-    if (!options.json_file.empty() && options.json_file == options.csv_file) {
-        refuse("--json and --csv name the same file");
-    }
+    requirements_of(options);
+    check_outputs(outputs_of(options), options.datasets);
 }
 
 }  // namespace feedline

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/options.h"
@@ -23,10 +22,6 @@ Capabilities machine_capabilities();
 
 // Throws Error{usage}: one line, the first thing that is wrong.
 void check_options(const BenchOptions& options, const Capabilities& machine);
-
-// A file that is to be written: its directory must be there and writable, before hours of measuring are lost on it.
-// `asked_by` is the option or variable that named it. Creates nothing. Throws Error{usage}. An empty path passes.
-void check_output(std::string_view asked_by, const std::string& path);
 
 // auto is cuda where there is a usable GPU. `options` passed check_options().
 DeviceKind chosen_device(const BenchOptions& options, const Capabilities& machine);

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/presets.h"
 #include "core/units.h"
 
 namespace feedline {
@@ -165,6 +166,17 @@ std::string json_name(std::string_view option) {
 }
 
 }  // namespace
+
+std::string list_workloads() {
+    std::string text =
+        fmt::format("{:<24}{:>8}{:>12}  {:>12}  {:>12}\n", "workload", "batch", "step", "sample", "asks for");
+    for (const Preset& preset : presets()) {
+        text += fmt::format("{:<24}{:>8}{:>12}  {:>12}  {:>12}\n", preset.name, preset.batch_size,
+                            format_time(preset.step_ns), format_size(static_cast<double>(preset.record_bytes)),
+                            format_rate(preset.bytes_per_second()));
+    }
+    return text + "Figures are for one accelerator. As in: feedline bench /data/train --workload resnet50-h100";
+}
 
 std::string_view title(OptionGroup group) {
     switch (group) {

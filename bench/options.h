@@ -62,7 +62,12 @@ struct BenchOptions {
     std::vector<std::string> require;
     bool no_progress = false;
     bool quiet = false;
+    std::string result_file;  // no option: FEEDLINE_RESULT_FILE, another place for the JSON
 };
+
+// What `help` as a value prints: the known workloads; the figures that --require can name.
+std::string list_workloads();
+std::string list_figures();
 
 inline constexpr std::uint64_t kDefaultBatchSize = 256;
 
@@ -74,9 +79,10 @@ struct OptionInfo {
     std::string_view value;  // what stands for the value in --help: "N", "TIME", "a|b"; empty for a switch
     std::string_view help;   // what it does and its unit, without the default
     OptionGroup group = OptionGroup::what;
-    std::string_view unset = {};  // the default in words, where the value 0 or "" means "not given"
-    bool zero = false;            // the user may give 0
-    bool repeatable = false;      // a list: once an entry; otherwise a list is separated by commas
+    std::string_view unset = {};      // the default in words, where the value 0 or "" means "not given"
+    bool zero = false;                // the user may give 0
+    bool repeatable = false;          // a list: once an entry; otherwise a list is separated by commas
+    std::string (*list)() = nullptr;  // what `help` in place of the value prints
 };
 
 // Calls visit(OptionInfo, member&) for every option but the datasets, in the order of --help. The member's type says
@@ -87,12 +93,11 @@ void visit_options(Options& o, Visitor&& visit) {
     using enum OptionGroup;
     visit(OptionInfo{"format", "auto|files", "format of the datasets", what}, o.format);
     visit(OptionInfo{"workload", "NAME",
-                     "published workload to emulate: fixes batch size and step time; an unknown "
-                     "name lists all",
-                     what, "none: the pure loading rate"},
+                     "published workload to emulate: fixes batch size and step time; `help` lists them", what,
+                     "none: the pure loading rate", false, false, list_workloads},
           o.workload);
-    visit(OptionInfo{"step-time", "TIME", "how long the accelerator computes on a batch (us, ms, s)", what,
-                     "the workload's, else 0: the pure loading rate", true},
+    visit(OptionInfo{"step-time", "TIME", "how long the accelerator computes on a batch, with its unit (us, ms, s)",
+                     what, "the workload's, else 0: the pure loading rate", true},
           o.step_time_ns);
     visit(OptionInfo{"batch-size", "N", "samples a step and accelerator", what, "the workload's, else 256"},
           o.batch_size);
@@ -103,8 +108,8 @@ void visit_options(Options& o, Visitor&& visit) {
     visit(OptionInfo{"decode", "none|crc|jpeg", "work of the CPU on every sample", what}, o.decode);
 
     visit(OptionInfo{"engine", "NAME,...",
-                     "auto, pread, mmap, uring, uring-direct, native; a comma list or `all` "
-                     "measures one after the other",
+                     "auto, pread, mmap, uring or uring-direct: any of them reads any format; native: the format's own "
+                     "library (none for files); a comma list or `all` measures one after the other",
                      reading},
           o.engines);
     visit(OptionInfo{"queue-depth", "N", "reads in flight, over all threads", reading, "by engine"}, o.queue_depth);
@@ -135,10 +140,13 @@ void visit_options(Options& o, Visitor&& visit) {
     visit(OptionInfo{"controls", "", "measure what the harness, the cache and the copy reach by themselves", run},
           o.controls);
 
-    visit(OptionInfo{"json", "FILE", "write the result (feedline.result/1)", output, "none"}, o.json_file);
-    visit(OptionInfo{"csv", "FILE", "write one line an epoch", output, "none"}, o.csv_file);
-    visit(OptionInfo{"require", "EXPR", "fail (exit 1) unless it holds, as in 'idle.fraction<=0.05'; may be repeated",
-                     output, "none", false, true},
+    visit(OptionInfo{"json", "FILE", "write the result (feedline.result/1); - is standard output", output, "none"},
+          o.json_file);
+    visit(OptionInfo{"csv", "FILE", "write one line an epoch; - is standard output", output, "none"}, o.csv_file);
+    visit(OptionInfo{"require", "EXPR",
+                     "fail (exit 1) unless it holds, as in 'idle.fraction<=5%'; `help` lists what can be named; may "
+                     "be repeated; with --cache cold, a run that was not cold fails too",
+                     output, "none", false, true, list_figures},
           o.require);
     visit(OptionInfo{"no-progress", "", "no live progress on the terminal", output}, o.no_progress);
     visit(OptionInfo{"quiet", "", "print nothing but errors", output}, o.quiet);

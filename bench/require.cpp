@@ -8,8 +8,9 @@
 #include <cmath>
 #include <utility>
 
-#include "bench/options.h"
 #include "core/error.h"
+#include "core/similar.h"
+#include "core/units.h"
 
 namespace feedline {
 namespace {
@@ -28,12 +29,6 @@ constexpr std::array kOperators{
     Operator{">", Comparison::greater},
 };
 
-std::string_view to_string(Comparison comparison) {
-    const auto found = std::find_if(kOperators.begin(), kOperators.end(),
-                                    [&](const Operator& entry) { return entry.comparison == comparison; });
-    return found->text;
-}
-
 std::string_view trim(std::string_view text) {
     while (text.starts_with(' ')) text.remove_prefix(1);
     while (text.ends_with(' ')) text.remove_suffix(1);
@@ -46,6 +41,21 @@ std::optional<double> number(std::string_view text) {
     const auto [rest, problem] = std::from_chars(text.data(), end, value);
     if (problem != std::errc{} || rest != end || !std::isfinite(value)) return std::nullopt;
     return value;
+}
+
+// Figures that are shares of a whole, and so can be given in percent.
+bool is_share(std::string_view path) {
+    return path.ends_with("fraction") || path.find("utilization") != std::string_view::npos || path == "drift" ||
+           path.ends_with("resident_before");
+}
+
+// A number, or percent of a share.
+std::optional<double> number_for(std::string_view path, std::string_view text) {
+    if (!text.ends_with('%')) return number(text);
+    text.remove_suffix(1);
+    const std::optional<double> percent = number(trim(text));
+    if (!percent || !is_share(path)) return std::nullopt;
+    return *percent / 100;
 }
 
 // The value at a dotted path; nullptr when there is none.
@@ -87,22 +97,86 @@ bool compare(Comparison comparison, double left, double right) {
     return false;
 }
 
-// Empty: it holds. Otherwise what it is instead.
+// What --require can name, as paths.
+void add_paths(const Json& json, const std::string& above, std::vector<std::string>& paths) {
+    for (const auto& [key, value] : json.items()) {
+        std::string path = above;
+        path += above.empty() ? "" : ".";
+        path += key;
+        if (value.is_object()) {
+            add_paths(value, path, paths);
+        } else if (is_leaf(&value)) {
+            paths.push_back(std::move(path));
+        }
+    }
+}
+
+const Json& schema() {
+    static const Json json = to_json(complete_result());
+    return json;
+}
+
+const Json* find_in_schema(std::string_view path) {
+    const Json* figure = find(schema()["epochs"][0], path);
+    if (!is_leaf(figure)) figure = find(schema(), path);
+    return is_leaf(figure) ? figure : nullptr;
+}
+
+std::string no_such_figure(std::string_view path) {
+    std::vector<std::string> known;
+    add_paths(schema()["epochs"][0], "", known);
+    add_paths(schema(), "", known);
+    // `requests` is part of an epoch and of the result.
+    std::sort(known.begin(), known.end());
+    known.erase(std::unique(known.begin(), known.end()), known.end());
+    return fmt::format("a result has no figure '{}'{}", printable(path), did_you_mean(path, known));
+}
+
+// "0.25 (25.0 %)", "20116.2".
+std::string shown(std::string_view path, double value) {
+    std::string text = fmt::format("{:.6g}", value);
+    return is_share(path) ? fmt::format("{} ({})", text, format_percent(value)) : text;
+}
+
+// Empty: it holds. Otherwise what was found.
 std::string judge(const Requirement& requirement, const Json& figure) {
-    if (figure.is_null()) return "could not be seen";
+    if (figure.is_null()) return "nothing, for it could not be seen";
     if (figure.is_string()) {
         const std::string text = figure.get<std::string>();
-        return text == requirement.value ? "" : "is " + text;
+        return text == requirement.value ? "" : text;
+    }
+    if (figure.is_boolean() && (requirement.value == "true" || requirement.value == "false")) {
+        return figure.get<bool>() == (requirement.value == "true") ? "" : figure.get<bool>() ? "true" : "false";
     }
     const double left = figure.is_boolean() ? (figure.get<bool>() ? 1 : 0) : figure.get<double>();
-    const std::optional<double> right = figure.is_boolean() && requirement.value == "true" ? 1.0
-                                        : figure.is_boolean() && requirement.value == "false"
-                                            ? 0.0
-                                            : number(requirement.value);
-    if (!right) return fmt::format("is {}, which is no word", left);
-    if (compare(requirement.comparison, left, *right)) return {};
-    return fmt::format("is {:.6g}, off by {:.3g}", left, std::fabs(left - *right));
+    const std::optional<double> right = number_for(requirement.path, requirement.value);
+    if (right && compare(requirement.comparison, left, *right)) return {};
+    return shown(requirement.path, left);
 }
+
+struct Figure {
+    std::string_view path;
+    std::string_view meaning;
+    std::string_view example;
+};
+constexpr std::array kFigures{
+    Figure{"idle.fraction", "share of the epoch that the accelerators waited, first fill included",
+           "idle.fraction<=5%"},
+    Figure{"idle.steady_fraction", "the same once warmed up", "idle.steady_fraction<1%"},
+    Figure{"utilization.mlperf", "busy share as MLPerf Storage counts it", "utilization.mlperf>=90%"},
+    Figure{"samples_per_second", "samples that reached the accelerators", "samples_per_second>=20000"},
+    Figure{"bytes_per_second", "their bytes", "bytes_per_second>=2e9"},
+    Figure{"seconds", "length of the epoch", "seconds<=90"},
+    Figure{"cache.verdict", "cold, mixed, warm or unknown", "cache.verdict==cold"},
+    Figure{"latency_ns.read.p99", "99 of 100 reads took no longer, in nanoseconds", "latency_ns.read.p99<=5e6"},
+    Figure{"requests.device_reads_per_sample", "reads that the device completed for a sample",
+           "requests.device_reads_per_sample<=1.1"},
+    Figure{"skipped_samples", "left out by --on-error skip", "skipped_samples==0"},
+    Figure{"accelerators_sustained", "how many of these accelerators the tier keeps busy", "accelerators_sustained>=8"},
+    Figure{"controls.null_storage.utilization", "what the measuring program itself can feed",
+           "controls.null_storage.utilization>=99%"},
+    Figure{"bottleneck", "storage, cpu, h2d, accelerator or harness", "bottleneck==accelerator"},
+};
 
 }  // namespace
 
@@ -121,27 +195,49 @@ Requirement parse_requirement(std::string_view text) {
         symbol = entry.text;
         requirement.comparison = entry.comparison;
     }
-    if (at == std::string_view::npos) throw refuse("needs a comparison, as in 'idle.fraction<=0.05'");
+    if (at == std::string_view::npos) throw refuse("needs a comparison, as in 'idle.fraction<=5%'");
     requirement.path = trim(text.substr(0, at));
     requirement.value = trim(text.substr(at + symbol.size()));
 
-    static const Json schema = to_json(complete_result());
-    const Json* figure = find(schema["epochs"][0], requirement.path);
-    if (!is_leaf(figure)) figure = find(schema, requirement.path);
-    if (!is_leaf(figure)) {
-        throw refuse(
-            fmt::format("a result has no figure '{}'; try idle.fraction, samples_per_second or "
-                        "controls.warm.utilization",
-                        printable(requirement.path)));
-    }
+    const Json* figure = find_in_schema(requirement.path);
+    if (figure == nullptr) throw refuse(no_such_figure(requirement.path)).advise("--require help lists the usual ones");
     const bool truth = figure->is_boolean() && (requirement.value == "true" || requirement.value == "false");
     if (figure->is_string() || truth) {
         if (requirement.comparison != Comparison::equal) throw refuse("a word can only be compared with ==");
         if (requirement.value.empty()) throw refuse("nothing to compare with");
-    } else if (!number(requirement.value) && !(figure->is_null() && requirement.comparison == Comparison::equal)) {
-        throw refuse(fmt::format("'{}' is not a number", printable(requirement.value)));
+        return requirement;
     }
-    return requirement;
+    // What is null in the schema may hold a number or a word.
+    if (figure->is_null() && requirement.comparison == Comparison::equal) return requirement;
+    if (number_for(requirement.path, requirement.value)) return requirement;
+    if (requirement.value.ends_with('%') && !is_share(requirement.path)) {
+        throw refuse(fmt::format("{} is no share, so it cannot be given in percent", requirement.path));
+    }
+    throw refuse(fmt::format("'{}' is not a number", printable(requirement.value)));
+}
+
+std::string list_figures() {
+    std::string text = "The usual figures, and a requirement with each:\n\n";
+    for (const Figure& figure : kFigures) {
+        text += fmt::format("  {:<36}{}\n  {:<36}--require '{}'\n", figure.path, figure.meaning, "", figure.example);
+    }
+    return text +
+           "\nAny figure of the JSON will do: dots lead into an entry of `epochs`, or into a result. Comparisons are\n"
+           "<= >= < > and ==; shares can be given in percent. It must hold for every result and every epoch.";
+}
+
+std::vector<Requirement> requirements_of(const BenchOptions& options) {
+    std::vector<Requirement> all;
+    all.reserve(options.require.size() + 1);
+    for (const std::string& text : options.require) all.push_back(parse_requirement(text));
+    constexpr std::string_view kVerdict = "cache.verdict";
+    const bool judged =
+        std::any_of(all.begin(), all.end(), [&](const Requirement& one) { return one.path == kVerdict; });
+    if (!all.empty() && options.cache == CacheMode::cold && !judged) {
+        all.push_back(parse_requirement("cache.verdict==cold"));
+        all.back().reason = " (by --cache cold)";
+    }
+    return all;
 }
 
 std::vector<std::string> missed(const Requirement& requirement, const std::vector<Result>& results) {
@@ -151,8 +247,8 @@ std::vector<std::string> missed(const Requirement& requirement, const std::vecto
         if (!is_leaf(figure)) return false;
         const std::string miss = judge(requirement, *figure);
         if (!miss.empty()) {
-            lines.push_back(fmt::format("{}: {} {}, required {} {}", where, requirement.path, miss,
-                                        to_string(requirement.comparison), requirement.value));
+            lines.push_back(
+                fmt::format("required {}{}, found {}, in {}", requirement.text, requirement.reason, miss, where));
         }
         return true;
     };
@@ -168,8 +264,8 @@ std::vector<std::string> missed(const Requirement& requirement, const std::vecto
         }
         if (in_epochs) continue;
         if (!check(to_json(result), result.name)) {
-            lines.push_back(fmt::format("{}: {} was not measured, required {} {}", result.name, requirement.path,
-                                        to_string(requirement.comparison), requirement.value));
+            lines.push_back(fmt::format("required {}{}, found nothing, for it was not measured, in {}",
+                                        requirement.text, requirement.reason, result.name));
         }
     }
     return lines;

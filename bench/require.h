@@ -1,4 +1,4 @@
-// `--require 'idle.fraction<=0.05'`: turns a run into a check.
+// `--require 'idle.fraction<=5%'`: turns a run into a check.
 //
 // The left side is a dotted path into an entry of `epochs` or into a result, as the JSON names them; it must hold for
 // every result and, where the path leads into epochs, for every epoch of every round.
@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/options.h"
 #include "bench/result.h"
 
 namespace feedline {
@@ -17,14 +18,22 @@ struct Requirement {
     std::string text;  // as given
     std::string path;
     Comparison comparison = Comparison::less_equal;
-    std::string value;  // a number, or for == also a word: cache.verdict==cold
+    std::string value;   // a number, a share in percent, or for == also a word: cache.verdict==cold
+    std::string reason;  // why it is there, where nobody typed it; else empty
 };
 
-// Throws Error{usage}: no comparison, no such figure in the schema, not a number where one is needed.
+// Throws Error{usage}: no comparison, no such figure in the schema (with those that come near), not a number where one
+// is needed, percent of what is no share.
 Requirement parse_requirement(std::string_view text);
 
-// One line for each result and epoch that misses it: which, and by how much. A figure that could not be seen misses
-// every requirement.
+// All that were asked for. Who asks for a cold cache and for a check asks that the run be cold, so that is added,
+// unless what the verdict must be is among the requirements: a run that was not cold never passes unnoticed. Empty
+// without
+// --require. Throws Error{usage}.
+std::vector<Requirement> requirements_of(const BenchOptions& options);
+
+// One line for each result and epoch that misses it: what was required, what was found, and where. A figure that could
+// not be seen misses every requirement.
 std::vector<std::string> missed(const Requirement& requirement, const std::vector<Result>& results);
 
 }  // namespace feedline

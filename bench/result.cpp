@@ -222,6 +222,10 @@ nlohmann::ordered_json to_json(const ResultFile& file) {
             {"skipped", std::move(skipped)}};
 }
 
+std::string json_text(const ResultFile& file) {
+    return to_json(file).dump(2) + "\n";
+}
+
 void write_file_atomically(const std::string& path, std::string_view content) {
     // A pipe or /dev/stdout cannot be replaced by a rename, and must not be.
     struct stat status {};
@@ -249,10 +253,6 @@ void write_file_atomically(const std::string& path, std::string_view content) {
     if (::fsync(fd.get()) != 0) throw fail("cannot write");
     fd.reset();
     if (::rename(temporary.c_str(), target.c_str()) != 0) throw fail("cannot write");
-}
-
-void write_json(const ResultFile& file, const std::string& path) {
-    write_file_atomically(path, to_json(file).dump(2) + "\n");
 }
 
 }  // namespace feedline

@@ -130,10 +130,11 @@ nlohmann::ordered_json to_json(const ResultFile& file);
 nlohmann::ordered_json to_json(const Result& result);
 nlohmann::ordered_json to_json(const EpochResult& epoch);
 
-// Writes atomically (temporary name, fsync, rename). Throws Error{io, out_of_space} naming the file.
-void write_json(const ResultFile& file, const std::string& path);
+// The JSON as it is written, with a newline at its end.
+std::string json_text(const ResultFile& file);
 
-// The same for any text; also what the CSV goes through.
+// Writes atomically (temporary name, fsync, rename); a device or a pipe is written to. Throws Error{io, out_of_space}
+// naming the file.
 void write_file_atomically(const std::string& path, std::string_view content);
 
 }  // namespace feedline

@@ -11,7 +11,9 @@
 #include "bench/bottleneck.h"
 #include "bench/controls.h"
 #include "bench/interruptible.h"
+#include "bench/outputs.h"
 #include "bench/workbench.h"
+#include "core/failure_words.h"
 #include "core/presets.h"
 #include "core/units.h"
 
@@ -119,7 +121,9 @@ std::vector<Combination> plan_tier(const Tier& tier, const BenchOptions& options
             skipped.push_back({combination_name(tier, name, options), std::move(reason)});
         };
         if (name == "native") {
-            skip("small files have no library of their own to read them with");
+            skip(
+                "small files have no library of their own to read them with; use --engine auto, pread, mmap, uring or "
+                "uring-direct");
             continue;
         }
         const EngineKind kind = parse_engine_kind(name);
@@ -241,22 +245,19 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
             throw;
         }
         stuck = bench.stuck();
-    } catch (const Error& error) {
+    } catch (const std::exception& exception) {
+        const Error error = as_error(exception);
         outcome.stuck |= stuck;
         if (error.kind() == ErrorKind::interrupted) {
             result.status = RunStatus::partial;
             return false;
         }
         // What was asked for cannot be, and nothing was measured yet: that is refused, not recorded.
-        if (error.kind() == ErrorKind::usage && outcome.file.results.empty() && result.rounds.empty()) throw;
+        if (error.kind() == ErrorKind::usage && outcome.file.results.empty() && result.rounds.empty())
+            throw Error(error);
         result.status = RunStatus::failed;
         result.error = error.what();
         if (!outcome.failure) outcome.failure = error.kind();
-    } catch (const std::exception& error) {
-        outcome.stuck |= stuck;
-        result.status = RunStatus::failed;
-        result.error = error.what();
-        if (!outcome.failure) outcome.failure = ErrorKind::internal;
     }
     outcome.stuck |= stuck;
     return true;
@@ -276,6 +277,12 @@ BenchOutcome run_bench(const BenchOptions& options, const Capabilities& machine,
             tiers.push_back(open_tier(argument, options, observer, interrupt));
         }
         for (const Tier& tier : tiers) {
+            run_interruptibly(
+                [dataset = tier.dataset, outputs = outputs_of(options)] {
+                    check_outputs_against(outputs, *dataset);
+                    return true;
+                },
+                interrupt);
             std::vector<Combination> planned = plan_tier(tier, options, outcome.file.skipped, interrupt);
             std::move(planned.begin(), planned.end(), std::back_inserter(combinations));
         }

@@ -251,8 +251,8 @@ PipelineOptions Workbench::pipeline_options(const Pass& pass, std::uint64_t step
     pipeline.warmup_steps = options_.warmup_steps;
     pipeline.max_batch_bytes = max_batch_bytes_;
     if (!pass.what.empty()) {
-        pipeline.progress = [this, what = pass.what, steps](const Progress& progress) {
-            observer_.measuring(what, progress, steps);
+        pipeline.progress = [this, what = pass.what, goal = Goal{steps, pass.duration_ns}](const Progress& progress) {
+            observer_.measuring(what, progress, goal);
         };
     }
     return pipeline;
@@ -377,7 +377,7 @@ PassFigures Workbench::run(const Pass& pass) {
     epoch.planned_bytes = stats.planned_bytes;
     epoch.syscalls = stats.engine.syscalls;
     epoch.partial = outcome.partial;
-    if (before.device_reads && after.device_reads) epoch.device_reads = *after.device_reads - *before.device_reads;
+    epoch.device_reads = own_device_reads(before, after);
     if (auditable) {
         std::uint64_t expected = 0;
         for (std::uint64_t batch = 0; batch < std::min(outcome.steps, order.batches()); ++batch) {

@@ -1,6 +1,6 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -9,15 +9,35 @@
 #include "bench/check.h"
 #include "bench/context.h"
 #include "bench/options.h"
+#include "bench/outputs.h"
 #include "bench/report/csv.h"
 #include "bench/report/progress.h"
 #include "bench/report/table.h"
 #include "bench/require.h"
 #include "bench/run.h"
 #include "cli/command.h"
+#include "core/status_line.h"
 
 namespace feedline {
 namespace {
+
+void take(const OptionBinding& binding, const std::vector<std::string>& values) {
+    const OptionInfo& info = binding.info;
+    if (values.size() > 1 && !info.repeatable) {
+        throw Error(ErrorKind::usage, fmt::format("--{} is given {} times; give it once", info.name, values.size()));
+    }
+    for (const std::string& value : values) {
+        // Ends parsing, prints, and exits with 0, whatever else is missing.
+        if (info.list != nullptr && value == "help") throw CLI::CallForVersion(info.list(), CLI::ExitCodes::Success);
+        binding.set(value);
+    }
+}
+
+CLI::Option* add_switch(CLI::App& app, const std::string& name, const char* value, const OptionBinding& binding,
+                        const std::string& help) {
+    return app.add_flag_callback(
+        "--" + name, [set = binding.set, value] { set(value); }, help);
+}
 
 void declare(CLI::App& app, BenchOptions& options) {
     app.add_option_function<std::vector<std::string>>(
@@ -31,24 +51,27 @@ void declare(CLI::App& app, BenchOptions& options) {
         const std::string name(binding.info.name);
         CLI::Option* option = nullptr;
         if (binding.is_switch) {
-            const std::string names = binding.negatable ? fmt::format("--{0},!--no-{0}", name) : "--" + name;
-            option = app.add_flag_function(
-                names, [set = binding.set](std::int64_t count) { set(count > 0 ? "true" : "false"); }, binding.help);
+            option = add_switch(app, name, "true", binding, binding.help);
+            if (binding.negatable) {
+                add_switch(app, "no-" + name, "false", binding, "leave that out")
+                    ->excludes(option)
+                    ->group(std::string(title(binding.info.group)));
+            }
         } else {
             option = app.add_option(
                 "--" + name,
-                [set = binding.set](const CLI::results_t& values) {
-                    for (const std::string& value : values) set(value);
+                [binding](const CLI::results_t& values) {
+                    take(binding, values);
                     return true;
                 },
                 binding.help);
             option->expected(1)->type_name(std::string(binding.info.value));
-            if (binding.info.repeatable) option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+            option->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
         }
         option->group(std::string(title(binding.info.group)));
     }
     app.footer(
-        "Sizes take KiB MiB GiB (1024) and KB MB GB (1000); times take us ms s m h.\n"
+        "Sizes take KiB MiB GiB (1024) and KB MB GB (1000); times take us ms s m h, and never go without.\n"
         "Exit codes: 0 done, 1 a --require is missed, 2 wrong usage, 4 nothing was measured, 5 failed at run time,\n"
         "130 interrupted (partial figures are written).\n"
         "Example: feedline bench /data/train --workload resnet50-h100 --cache cold");
@@ -61,17 +84,16 @@ std::string file_from_environment() {
 }
 
 void write_files(const BenchOptions& options, const ResultFile& file) {
-    if (!options.json_file.empty()) write_json(file, options.json_file);
-    if (!options.csv_file.empty()) write_file_atomically(options.csv_file, render_csv(file));
-    const std::string more = file_from_environment();
-    if (!more.empty()) write_json(file, more);
+    for (const Output& output : outputs_of(options)) {
+        write_output(output.path, output.json ? json_text(file) : render_csv(file));
+    }
 }
 
 // Says what is missed; true when something is.
 bool report_missed(const BenchOptions& options, const ResultFile& file) {
     bool any = false;
-    for (const std::string& text : options.require) {
-        for (const std::string& line : missed(parse_requirement(text), file.results)) {
+    for (const Requirement& requirement : requirements_of(options)) {
+        for (const std::string& line : missed(requirement, file.results)) {
             fmt::print(stderr, "feedline: {}\n", printable(line));
             any = true;
         }
@@ -79,11 +101,21 @@ bool report_missed(const BenchOptions& options, const ResultFile& file) {
     return any;
 }
 
-Ending run(const BenchOptions& options, const std::string& typed, const Interrupt& interrupt) {
+// What people read. It makes way for a result that goes to standard output.
+void print_table(const BenchOptions& options, const ResultFile& file) {
+    if (options.quiet) return;
+    const std::vector<Output> outputs = outputs_of(options);
+    const bool taken = std::any_of(outputs.begin(), outputs.end(),
+                                   [](const Output& output) { return is_standard_output(output.path); });
+    std::FILE* out = taken ? stderr : stdout;
+    fmt::print(out, "{}", render_table(file, table_columns(terminal_columns(out))));
+}
+
+Ending run(BenchOptions options, const std::string& typed, const Interrupt& interrupt) {
+    options.result_file = file_from_environment();
     const Capabilities machine = machine_capabilities();
     check_options(options, machine);
-    check_output("FEEDLINE_RESULT_FILE", file_from_environment());
-    const bool live = !options.quiet && !options.no_progress && ::isatty(STDERR_FILENO) == 1;
+    const bool live = !options.quiet && !options.no_progress && StatusLine::possible(stderr);
     TerminalProgress progress(stderr, live);
     const BenchOutcome outcome = run_bench(options, machine, make_context(typed), progress, interrupt);
     progress.clear();
@@ -94,7 +126,7 @@ Ending run(const BenchOptions& options, const std::string& typed, const Interrup
         fmt::print(stderr, "feedline: {}\n", error.what());
         return {exit_code(error.kind()), early.at_once};
     }
-    if (!options.quiet) fmt::print("{}", render_table(outcome.file));
+    print_table(options, outcome.file);
     if (outcome.interrupted) {
         if (!options.quiet) fmt::print(stderr, "feedline: interrupted; the figures are partial\n");
         return early;

@@ -1,7 +1,6 @@
 #include "packers/generate/generate.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/presets.h"
+#include "core/status_line.h"
 #include "core/units.h"
 
 namespace feedline {
@@ -91,7 +91,7 @@ void declare(CLI::App& app, Arguments& arguments) {
 }
 
 // "[##########          ]  25,000 of 50,000 files  2.87 GB  412 MB/s  12 s left"
-void show(const GenerateProgress& progress, std::uint64_t files, Nanoseconds elapsed_ns) {
+std::string progress_text(const GenerateProgress& progress, std::uint64_t files, Nanoseconds elapsed_ns) {
     constexpr int kBarColumns = 30;
     const double done = files > 0 ? static_cast<double>(progress.files) / static_cast<double>(files) : 0;
     const double seconds = to_seconds(elapsed_ns);
@@ -100,16 +100,16 @@ void show(const GenerateProgress& progress, std::uint64_t files, Nanoseconds ela
         fmt::format("[{:<{}}]  {} of {} files  {}", bar, kBarColumns, format_count(static_cast<double>(progress.files)),
                     format_count(static_cast<double>(files)), format_size(static_cast<double>(progress.bytes)));
     if (seconds > 0) line += "  " + format_rate(static_cast<double>(progress.bytes) / seconds);
-    if (done > 0)
-        line += "  " + format_time(std::llround(static_cast<double>(elapsed_ns) * (1 - done) / done)) + " left";
-    fmt::print(stderr, "\r\x1b[K{}", line);
-    std::fflush(stderr);
+    // All are written: what remains is the flush.
+    const std::string left = done >= 1 ? "finishing" : format_left(elapsed_ns, done);
+    return left.empty() ? line : line + "  " + left;
 }
 
 GenerateOptions chosen(const Arguments& arguments) {
     GenerateOptions options = arguments.options;
     if (!arguments.workload.empty()) {
         const GenerateOptions preset = generate_options_for(find_preset(arguments.workload), arguments.scale);
+        options.workload = preset.workload;
         options.samples = preset.samples;
         options.sample_size_bytes = preset.sample_size_bytes;
         options.sample_stddev_bytes = preset.sample_stddev_bytes;
@@ -125,23 +125,17 @@ GenerateOptions chosen(const Arguments& arguments) {
 
 Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     const GenerateOptions options = chosen(arguments);
-    const bool live = !arguments.quiet && !arguments.no_progress && ::isatty(STDERR_FILENO) == 1;
+    const bool live = !arguments.quiet && !arguments.no_progress && StatusLine::possible(stderr);
     const Nanoseconds start = now_ns();
-    GenerateResult result;
-    const auto end_line = [&] {
-        if (live) fmt::print(stderr, "\r\x1b[K");
-    };
-    try {
-        result =
-            generate(options,
-                     live ? [&](const GenerateProgress& progress) { show(progress, options.samples, now_ns() - start); }
-                          : std::function<void(const GenerateProgress&)>(),
-                     interrupt);
-    } catch (...) {
-        end_line();
-        throw;
+    StatusLine line(stderr);
+    std::function<void(const GenerateProgress&)> progress;
+    if (live) {
+        progress = [&](const GenerateProgress& now) {
+            line.show(progress_text(now, options.samples, now_ns() - start));
+        };
     }
-    end_line();
+    const GenerateResult result = generate(options, progress, interrupt);
+    line.clear();
     if (!arguments.quiet) {
         fmt::print("{}: {} files in {} classes, {} in {}\n", printable(options.destination),
                    format_count(static_cast<double>(result.files)), format_count(static_cast<double>(result.classes)),

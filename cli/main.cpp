@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/plain_words.h"
 #include "core/error.h"
+#include "core/failure_words.h"
 
 namespace {
 
@@ -40,11 +42,12 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
     } catch (const CLI::Success& help) {
         return app.exit(help);
     } catch (const CLI::ParseError& error) {
-        const std::string command = bench->parsed()      ? "feedline bench"
-                                    : generate->parsed() ? "feedline generate"
-                                                         : "feedline";
-        return complain(fmt::format("{}; {} --help lists what there is", feedline::printable(error.what()), command),
-                        feedline::exit_code(feedline::ErrorKind::usage));
+        const CLI::App& command = bench->parsed() ? *bench : generate->parsed() ? *generate : app;
+        const std::string typed = &command == &app ? "feedline" : "feedline " + command.get_name();
+        const feedline::Error refusal =
+            feedline::Error(feedline::ErrorKind::usage, feedline::in_plain_words(error, command))
+                .advise("see " + typed + " --help");
+        return complain(refusal.what(), feedline::exit_code(refusal.kind()));
     }
     for (const auto& [subcommand, command] : commands) {
         if (!subcommand->parsed()) continue;
@@ -55,7 +58,7 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
         }
         return ending.exit_code;
     }
-    return complain("a subcommand is needed: bench or generate; feedline --help says more",
+    return complain("a subcommand is needed: bench or generate. See feedline --help.",
                     feedline::exit_code(feedline::ErrorKind::usage));
 }
 
@@ -76,11 +79,8 @@ int main(int argc, char** argv) {
     const feedline::SignalScope signals(interrupt);
     try {
         return delivered(run(argc, argv, interrupt));
-    } catch (const feedline::Error& error) {
+    } catch (const std::exception& exception) {
+        const feedline::Error error = feedline::as_error(exception);
         return complain(error.what(), feedline::exit_code(error.kind()));
-    } catch (const std::bad_alloc&) {
-        return complain("out of memory", feedline::exit_code(feedline::ErrorKind::internal));
-    } catch (const std::exception& error) {
-        return complain(feedline::printable(error.what()), feedline::exit_code(feedline::ErrorKind::internal));
     }
 }

@@ -1,4 +1,6 @@
-// One line an epoch, for spreadsheets and scripts; names carry their unit.
+// One line an epoch, for spreadsheets and plots: what was measured, by which settings, and the figures. Names carry
+// their unit; what could not be seen is an empty field. A result of which nothing was measured has one line, with its
+// status and error and no figures.
 #pragma once
 
 #include <string>

@@ -6,30 +6,29 @@
 
 #include "bench/observer.h"
 #include "core/clock.h"
+#include "core/status_line.h"
 
 namespace feedline {
 
-// "step 1,234 of 5,005 (24.7 %)  20,116 samples/s  idle 12.3 % so far  1 m 20 s left"
-std::string progress_text(const Progress& progress, std::uint64_t steps);
+// "step 1,234 of 5,005 (24.7 %)  20,116 samples/s  idle 12.3 % so far  1 m 20 s left". What is left is told by
+// whichever of steps and duration ends first.
+std::string progress_text(const Progress& progress, const Goal& goal);
 
 class TerminalProgress final : public BenchObserver {
 public:
     // `out` is not owned. `live` false: only failures are printed, each on one line.
-    TerminalProgress(std::FILE* out, bool live) : out_(out), live_(live) {}
-    ~TerminalProgress() override { clear(); }
+    TerminalProgress(std::FILE* out, bool live) : out_(out), line_(out), live_(live) {}
 
     void working(const std::string& what, std::uint64_t done, std::uint64_t total) override;
-    void measuring(const std::string& what, const Progress& progress, std::uint64_t steps) override;
+    void measuring(const std::string& what, const Progress& progress, const Goal& goal) override;
     void finished(const Result& result) override;
     // Takes the line away, so that something else can be printed.
-    void clear();
+    void clear() { line_.clear(); }
 
 private:
-    void show(const std::string& line);
-
     std::FILE* out_;
+    StatusLine line_;
     bool live_;
-    bool shown_ = false;
     Nanoseconds last_ns_ = 0;
     std::string last_what_;
 };

@@ -10,6 +10,7 @@
 
 #include "bench/bottleneck.h"
 #include "core/error.h"
+#include "core/status_line.h"
 #include "core/units.h"
 
 namespace feedline {
@@ -17,16 +18,9 @@ namespace {
 
 constexpr std::string_view kUnseen = "-";
 
-// Columns that `text` takes on a terminal: code points, which is right for what printable() lets through but for wide
-// and combining characters.
-std::size_t columns(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(
-        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 // At most `width` columns; what is cut off is marked.
 std::string shortened(const std::string& text, std::size_t width) {
-    if (columns(text) <= width) return text;
+    if (text_columns(text) <= width) return text;
     std::string out;
     std::size_t taken = 0;
     for (const char c : text) {
@@ -37,21 +31,21 @@ std::string shortened(const std::string& text, std::size_t width) {
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
-    const std::size_t used = columns(text);
+    const std::size_t used = text_columns(text);
     const std::string space(width > used ? width - used : 0, ' ');
     return right ? space + text : text + space;
 }
 
-// Words of `text` on lines of at most kTableColumns, those after the first indented to stand below `first`'s end.
-std::string wrapped(std::string_view first, std::string_view text) {
-    const std::string indent(columns(first), ' ');
+// Words of `text` on lines of at most `width` columns, those after the first indented to stand below `first`'s end.
+std::string wrapped(std::string_view first, std::string_view text, std::size_t width) {
+    const std::string indent(text_columns(first), ' ');
     std::string out(first);
-    std::size_t at = columns(first);
+    std::size_t at = text_columns(first);
     bool begins = true;
     while (!text.empty()) {
         const std::size_t space = text.find(' ');
         const std::string_view word = text.substr(0, space);
-        if (!begins && at + 1 + columns(word) > kTableColumns) {
+        if (!begins && at + 1 + text_columns(word) > width) {
             out += "\n" + indent;
             at = indent.size();
             begins = true;
@@ -61,7 +55,7 @@ std::string wrapped(std::string_view first, std::string_view text) {
             ++at;
         }
         out += word;
-        at += columns(word);
+        at += text_columns(word);
         begins = false;
         if (space == std::string_view::npos) break;
         text.remove_prefix(space + 1);
@@ -88,10 +82,20 @@ std::string main_causes(const IdleFigures& idle) {
 struct Column {
     std::string_view title;
     bool right = false;
+    // Where the table is too wide, the column with the lowest number goes first; 0 stays.
+    unsigned leaves = 0;
 };
 constexpr std::array kTable{
-    Column{"tier"},    Column{"engine"},   Column{"samples/s", true}, Column{"bytes/s", true}, Column{"idle", true},
-    Column{"because"}, Column{"AU", true}, Column{"cache"},           Column{"feeds", true},   Column{"limit"},
+    Column{"tier"},
+    Column{"engine"},
+    Column{"samples/s", true},
+    Column{"bytes/s", true, 1},
+    Column{"idle", true},
+    Column{"because", false, 3},
+    Column{"AU", true, 2},
+    Column{"cache"},
+    Column{"feeds", true, 4},
+    Column{"limit"},
 };
 using Row = std::array<std::string, kTable.size()>;
 constexpr std::size_t kTierColumn = 0;
@@ -120,27 +124,52 @@ Row row_of(const Result& result) {
     return row;
 }
 
-std::string table_of(const std::vector<Result>& results) {
+// The columns of kTable that fit, and how wide each is.
+struct Layout {
+    std::vector<std::size_t> shown;
+    std::array<std::size_t, kTable.size()> widths{};
+
+    std::size_t total() const {
+        std::size_t sum = 0;
+        for (const std::size_t c : shown) sum += widths[c] + (c == shown.front() ? 0 : 2);
+        return sum;
+    }
+};
+
+Layout layout_of(const std::vector<Row>& rows, std::size_t width) {
+    Layout layout;
+    for (std::size_t c = 0; c < kTable.size(); ++c) {
+        layout.shown.push_back(c);
+        layout.widths[c] = kTable[c].title.size();
+        for (const Row& row : rows) layout.widths[c] = std::max(layout.widths[c], text_columns(row[c]));
+    }
+    // A long name of a tier is cut a little before a column goes.
+    constexpr std::size_t kEnoughTier = 16;
+    constexpr std::size_t kLeastTier = 6;
+    const auto cut_tier = [&](std::size_t least) {
+        const std::size_t excess = layout.total() - std::min(layout.total(), width);
+        std::size_t& tier = layout.widths[kTierColumn];
+        if (tier > least) tier = std::max(least, tier - std::min(tier, excess));
+    };
+    cut_tier(kEnoughTier);
+    for (unsigned next = 1; next <= kTable.size() && layout.total() > width; ++next) {
+        std::erase_if(layout.shown, [&](std::size_t c) { return kTable[c].leaves == next; });
+    }
+    cut_tier(kLeastTier);
+    return layout;
+}
+
+std::string table_of(const std::vector<Result>& results, std::size_t width) {
     std::vector<Row> rows;
     rows.reserve(results.size());
     for (const Result& result : results) rows.push_back(row_of(result));
-    std::array<std::size_t, kTable.size()> widths{};
-    std::size_t total = 0;
-    for (std::size_t c = 0; c < kTable.size(); ++c) {
-        widths[c] = kTable[c].title.size();
-        for (const Row& row : rows) widths[c] = std::max(widths[c], columns(row[c]));
-        total += widths[c] + (c == 0 ? 0 : 2);
-    }
-    if (total > kTableColumns) {
-        const std::size_t excess = total - kTableColumns;
-        constexpr std::size_t kLeastTier = 6;
-        widths[kTierColumn] = std::max(kLeastTier, widths[kTierColumn] > excess ? widths[kTierColumn] - excess : 0);
-    }
+    const Layout layout = layout_of(rows, width);
     const auto line = [&](const auto& cell) {
         std::string out;
-        for (std::size_t c = 0; c < kTable.size(); ++c) {
-            out +=
-                (c == 0 ? "" : "  ") + padded(shortened(std::string(cell(c)), widths[c]), widths[c], kTable[c].right);
+        for (const std::size_t c : layout.shown) {
+            const std::size_t wide = layout.widths[c];
+            out += (c == layout.shown.front() ? "" : "  ") +
+                   padded(shortened(std::string(cell(c)), wide), wide, kTable[c].right);
         }
         out.erase(out.find_last_not_of(' ') + 1);
         return out + "\n";
@@ -156,14 +185,52 @@ std::string workload_line(const Result& result) {
                            format_count(static_cast<double>(result.batch_size)));
     }
     const double demand = static_cast<double>(result.batch_size) / result.step_seconds;
-    return fmt::format("{}: a batch of {} every {} asks for {} samples/s; {} x {}", result.workload,
-                       format_count(static_cast<double>(result.batch_size)),
-                       format_time(std::llround(result.step_seconds * 1e9)), format_per_second(demand),
-                       result.accelerators, result.device_name);
+    std::string text = fmt::format("{}: a batch of {} every {} asks for {} samples/s", result.workload,
+                                   format_count(static_cast<double>(result.batch_size)),
+                                   format_time(std::llround(result.step_seconds * 1e9)), format_per_second(demand));
+    if (result.accelerators == 1) return fmt::format("{}; 1 x {}", text, result.device_name);
+    return fmt::format("{} each; {} x {}: {} samples/s in all", text, result.accelerators, result.device_name,
+                       format_per_second(demand * result.accelerators));
+}
+
+// Samples a second of a result: of its repetitions the middle one.
+double typical_rate(const Result& result) {
+    std::vector<double> rates;
+    for (const std::vector<EpochResult>& round : result.rounds) {
+        if (!round.empty()) rates.push_back(round.back().samples_per_second());
+    }
+    std::sort(rates.begin(), rates.end());
+    const std::size_t half = rates.size() / 2;
+    return rates.size() % 2 == 1 ? rates[half] : (rates[half - 1] + rates[half]) / 2;
+}
+
+std::string best_line(const std::string& tier, std::vector<const Result*> results) {
+    std::set<std::string> verdicts;
+    for (const Result* result : results) verdicts.insert(result->last_epoch()->cache.verdict);
+    if (verdicts.size() > 1) {
+        return fmt::format(
+            "best on {}: cannot be told, for the cache was not the same for all ({}); use --cache cold or "
+            "--cache warm",
+            printable(tier), fmt::join(verdicts, ", "));
+    }
+    std::stable_sort(results.begin(), results.end(),
+                     [](const Result* a, const Result* b) { return typical_rate(*a) > typical_rate(*b); });
+    const Result& best = *results[0];
+    const Result& next = *results[1];
+    const double rate = typical_rate(best);
+    std::string text =
+        fmt::format("best on {}: {}, {} samples/s", printable(tier), best.engine, format_per_second(rate));
+    const double more = typical_rate(next) > 0 ? rate / typical_rate(next) - 1 : 0;
+    constexpr double kCanBeTold = 0.02;
+    if (more < kCanBeTold) {
+        return fmt::format("{}, but {} is within {}, too close to call", text, next.engine,
+                           format_percent(std::max(more, 0.0)));
+    }
+    return fmt::format("{}, {} more than {}", text, format_percent(more), next.engine);
 }
 
 // A bar for each cause that takes time.
-std::string breakdown(const Result& result, const EpochResult& epoch) {
+std::string breakdown(const Result& result, const EpochResult& epoch, std::size_t width) {
     const IdleFigures& idle = epoch.idle;
     const double seconds = idle.idle_ns * 1e-9;
     std::string out;
@@ -177,11 +244,13 @@ std::string breakdown(const Result& result, const EpochResult& epoch) {
                           format_size(static_cast<double>(epoch.bytes)));
     }
     if (seconds <= 0) return out;
-    constexpr double kBarColumns = 50;
+    constexpr std::size_t kMostBar = 50;
+    constexpr std::size_t kBeforeBar = 32;
+    const auto bar_columns = static_cast<double>(std::min(kMostBar, width - kBeforeBar));
     for (std::size_t i = 0; i < kCauses; ++i) {
         const double share = idle.by_cause.ns[i] / idle.idle_ns;
         if (idle.by_cause.ns[i] <= 0) continue;
-        const std::string bar(static_cast<std::size_t>(std::lround(share * kBarColumns)), '#');
+        const std::string bar(static_cast<std::size_t>(std::lround(share * bar_columns)), '#');
         out += fmt::format("    {:<8}{:>8}  {:>8}{}{}\n", to_string(static_cast<Cause>(i)), format_percent(share),
                            format_time(std::llround(idle.by_cause.ns[i])), bar.empty() ? "" : "  ", bar);
     }
@@ -189,7 +258,7 @@ std::string breakdown(const Result& result, const EpochResult& epoch) {
 }
 
 // One line a control: what the run reaches without one of its parts.
-std::string controls_table(const Controls& controls) {
+std::string controls_table(const Controls& controls, std::size_t width) {
     const std::pair<std::string_view, const std::optional<ControlFigures>&> rows[] = {
         {"no storage", controls.null_storage}, {"no step", controls.null_step},         {"from memory", controls.warm},
         {"copies alone", controls.h2d},        {"nothing overlapped", controls.serial},
@@ -202,43 +271,46 @@ std::string controls_table(const Controls& controls) {
             control->samples_per_second ? format_per_second(*control->samples_per_second) : std::string(kUnseen);
         const std::string busy = control->utilization ? format_percent(*control->utilization) : std::string(kUnseen);
         const std::string line = fmt::format("    {:<20}{:>12}  {:>8}", name, rate, busy);
-        out += control->note.empty() ? line + "\n" : wrapped(line + "  ", control->note);
+        out += control->note.empty() ? line + "\n" : wrapped(line + "  ", control->note, width);
     }
     return out;
 }
 
 // What stands once for a dataset, however many engines read it.
-std::string dataset_lines(const Result& result) {
+std::string dataset_lines(const Result& result, std::size_t width) {
     std::string out;
     const std::string classes = class_map_line(result.dataset);
-    if (!classes.empty()) out += wrapped("  ", classes);
+    if (!classes.empty()) out += wrapped("  ", classes, width);
     for (const Oddity& oddity : result.dataset.oddities) {
-        out += wrapped("  left out: ", fmt::format("{} {}, first {}", format_count(static_cast<double>(oddity.count)),
-                                                   oddity.kind, printable(oddity.example)));
+        out += wrapped("  left out: ",
+                       fmt::format("{} {}, first {}", format_count(static_cast<double>(oddity.count)), oddity.kind,
+                                   printable(oddity.example)),
+                       width);
     }
     return out;
 }
 
-std::string details(const Result& result, bool new_dataset) {
+std::string details(const Result& result, bool new_dataset, std::size_t width) {
     std::string out = printable(result.name) + "\n";
     const std::string warning = headline_warning(result);
-    if (!warning.empty()) out += wrapped("  ! ", warning);
+    if (!warning.empty()) out += wrapped("  ! ", warning, width);
     const EpochResult* epoch = result.last_epoch();
     if (epoch != nullptr) {
-        out += breakdown(result, *epoch);
-        out += fmt::format("  reads p50 {}, p99 {}, longest {}", format_time(epoch->read_latency_ns.p50),
-                           format_time(epoch->read_latency_ns.p99), format_time(epoch->read_latency_ns.max));
+        out += breakdown(result, *epoch, width);
+        std::string reads =
+            fmt::format("p50 {}, p99 {}, longest {}", format_time(epoch->read_latency_ns.p50),
+                        format_time(epoch->read_latency_ns.p99), format_time(epoch->read_latency_ns.max));
         if (epoch->device_reads && epoch->samples > 0) {
-            out += fmt::format("; {:.2f} device reads a sample",
-                               static_cast<double>(*epoch->device_reads) / static_cast<double>(epoch->samples));
+            reads += fmt::format("; {:.2f} device reads a sample",
+                                 static_cast<double>(*epoch->device_reads) / static_cast<double>(epoch->samples));
         }
-        out += "\n";
-        out += controls_table(result.controls);
+        out += wrapped("  reads ", reads, width);
+        out += controls_table(result.controls, width);
     }
-    for (const std::string& note : result.notes) out += wrapped("  note: ", printable(note));
-    if (new_dataset) out += dataset_lines(result);
+    for (const std::string& note : result.notes) out += wrapped("  note: ", printable(note), width);
+    if (new_dataset) out += dataset_lines(result, width);
     if (result.status == RunStatus::failed) return out;
-    return out + wrapped("  => ", explain(result));
+    return out + wrapped("  => ", explain(result), width);
 }
 
 }  // namespace
@@ -259,6 +331,9 @@ std::string headline_warning(const Result& result) {
             }
             why += ")";
         }
+        if (result.tier.tier_kind == "ram") {
+            why += fmt::format("; {} is memory, which no engine can read cold, O_DIRECT included", result.tier.fs_type);
+        }
         return fmt::format("NOT COLD: asked for a cold cache {}; no baseline for a gate", why);
     }
     if (result.status == RunStatus::partial) return "partial: interrupted before its end";
@@ -277,25 +352,53 @@ std::string class_map_line(const DatasetInfo& dataset) {
     return text;
 }
 
-std::string render_table(const ResultFile& file) {
+std::size_t table_columns(std::size_t terminal_columns) {
+    if (terminal_columns == 0) return kMostTableColumns;
+    return std::clamp(terminal_columns, kLeastTableColumns, kMostTableColumns);
+}
+
+std::vector<std::string> best_lines(const std::vector<Result>& results) {
+    std::vector<std::pair<std::string, std::vector<const Result*>>> tiers;  // in the order they were measured
+    for (const Result& result : results) {
+        if (result.status != RunStatus::ok || result.last_epoch() == nullptr) continue;
+        auto tier =
+            std::find_if(tiers.begin(), tiers.end(), [&](const auto& t) { return t.first == result.tier_name; });
+        if (tier == tiers.end()) tier = tiers.insert(tiers.end(), {result.tier_name, {}});
+        tier->second.push_back(&result);
+    }
+    std::vector<std::string> lines;
+    for (const auto& [name, of_tier] : tiers) {
+        if (of_tier.size() > 1) lines.push_back(best_line(name, of_tier));
+    }
+    return lines;
+}
+
+std::string render_table(const ResultFile& file, std::size_t columns) {
     std::string out;
     for (const Result& result : file.results) {
         const std::string warning = headline_warning(result);
-        if (warning.starts_with("NOT COLD")) out += wrapped("! ", printable(result.name) + ": " + warning);
+        if (warning.starts_with("NOT COLD")) out += wrapped("! ", printable(result.name) + ": " + warning, columns);
+    }
+    std::set<std::string> said;
+    for (const Result& result : file.results) {
+        const std::string line = workload_line(result);
+        if (said.insert(line).second) out += wrapped("", line, columns);
     }
     if (!file.results.empty()) {
-        out += wrapped("", workload_line(file.results.front()));
-        out += "\n" + table_of(file.results);
-        out +=
-            "idle counts the first fill; AU is MLPerf Storage's utilization; feeds: accelerators this tier sustains\n";
+        out += "\n" + table_of(file.results, columns);
+        out += wrapped(
+            "", "idle counts the first fill; AU: MLPerf Storage's utilization; feeds: accelerators this tier sustains",
+            columns);
+        for (const std::string& line : best_lines(file.results)) out += wrapped("", line, columns);
     }
     std::set<std::string> described;
     for (const Result& result : file.results) {
-        out += "\n" + details(result, described.insert(result.tier_name).second);
+        out += "\n" + details(result, described.insert(result.tier_name).second, columns);
     }
     if (!file.skipped.empty()) out += "\n";
-    for (const Skipped& entry : file.skipped)
-        out += wrapped("skipped: ", printable(entry.name) + ": " + printable(entry.reason));
+    for (const Skipped& entry : file.skipped) {
+        out += wrapped("skipped: ", printable(entry.name) + ": " + printable(entry.reason), columns);
+    }
     return out;
 }
 

@@ -26,20 +26,36 @@ std::string shown(bool live, Act act) {
 
 TEST(Progress, SaysHowFarHowFastHowIdleAndHowLong) {
     const Progress progress{25, 6400, 0, 10'000'000'000, 0.123};
-    EXPECT_EQ(progress_text(progress, 100), "step 25 of 100 (25.0 %)  640 samples/s  idle 12.3 % so far  30.0 s left");
-    EXPECT_EQ(progress_text(progress, 0), "step 25  640 samples/s  idle 12.3 % so far");
-    EXPECT_EQ(progress_text({}, 100), "step 0 of 100 (0.0 %)");
+    EXPECT_EQ(progress_text(progress, {100, 0}),
+              "step 25 of 100 (25.0 %)  640 samples/s  idle 12.3 % so far  30.0 s left");
+    EXPECT_EQ(progress_text(progress, {}), "step 25  640 samples/s  idle 12.3 % so far");
+    EXPECT_EQ(progress_text({}, {100, 0}), "step 0 of 100 (0.0 %)");
+}
+
+TEST(Progress, WhatIsLeftIsToldByWhatEndsFirstAndNeverAsNothing) {
+    constexpr Nanoseconds kSecond = kNanosecondsPerSecond;
+    const Progress progress{25, 6400, 0, 10 * kSecond, 0.123};
+    EXPECT_TRUE(progress_text(progress, {100, 20 * kSecond}).ends_with("  10.0 s left"));
+    EXPECT_TRUE(progress_text(progress, {100, 3600 * kSecond}).ends_with("  30.0 s left"));
+    EXPECT_TRUE(progress_text(progress, {0, 20 * kSecond}).ends_with("  10.0 s left"));
+    // The last step is under way, or the time is over and the last batch on its way.
+    EXPECT_TRUE(progress_text(progress, {25, 0}).ends_with("so far  finishing"));
+    EXPECT_TRUE(progress_text(progress, {100, 10 * kSecond}).ends_with("so far  finishing"));
+    for (std::uint64_t steps = 25; steps < 200; ++steps) {
+        EXPECT_EQ(progress_text(progress, {steps, 0}).find(" 0 ns"), std::string::npos);
+    }
 }
 
 TEST(Progress, IsOneLineOnATerminalAndTakenAwayAtTheEnd) {
     const std::string text = shown(true, [](TerminalProgress& progress) {
         progress.working("indexing /data", 1234, 0);
-        progress.measuring("disk/files/uring/rate", {1, 2, 3, 1'000'000, 0.5}, 10);
+        progress.measuring("disk/files/uring/rate", {1, 2, 3, 1'000'000, 0.5}, {10, 0});
     });
     EXPECT_NE(text.find("indexing /data: 1,234"), std::string::npos) << text;
     EXPECT_NE(text.find("disk/files/uring/rate: step 1 of 10"), std::string::npos) << text;
     EXPECT_EQ(text.find('\n'), std::string::npos);
-    EXPECT_TRUE(text.ends_with("\r\x1b[K"));
+    EXPECT_TRUE(text.ends_with(" \r")) << "the line is wiped";
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << "no escape sequence: some terminals know none";
 }
 
 TEST(Progress, IsQuietWhenNobodyWatchesButForFailures) {
@@ -48,7 +64,7 @@ TEST(Progress, IsQuietWhenNobodyWatchesButForFailures) {
     failed.error = "cannot read: /data/x";
     const std::string text = shown(false, [&](TerminalProgress& progress) {
         progress.working("indexing /data", 1234, 0);
-        progress.measuring("x", {}, 10);
+        progress.measuring("x", {}, {10, 0});
         progress.finished(test::hand_made_result());
         progress.finished(failed);
     });

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <cmath>
+#include <map>
 
 #include "bench/context.h"
 #include "bench/report/csv.h"
@@ -203,7 +204,7 @@ TEST(Result, NamesThatAreNoUtf8DoNotBreakTheFile) {
     result.notes = {"\xff"};
     const test::TempDir dir;
     const std::string path = dir / "result.json";
-    write_json({test::hand_made_context(), {result}, {{"\xff", "\xff"}}}, path);
+    write_file_atomically(path, json_text({test::hand_made_context(), {result}, {{"\xff", "\xff"}}}));
     const Json json = Json::parse(test::read_file(path));
     EXPECT_EQ(json["results"][0]["dataset"]["classes"][0]["name"], "caf\\xe9");
 }
@@ -233,23 +234,94 @@ TEST(Result, ADeviceIsWrittenToAndNotReplaced) {
     EXPECT_EQ(before.st_ino, after.st_ino);
 }
 
-TEST(Csv, HasOneLineAnEpochAndAsManyFieldsAsNames) {
+// A CSV as a spreadsheet reads it: one map of names to fields a line.
+std::vector<std::map<std::string, std::string>> parsed_csv(const std::string& csv) {
+    std::vector<std::vector<std::string>> rows(1, {""});
+    bool quoted = false;
+    for (std::size_t i = 0; i < csv.size(); ++i) {
+        if (quoted && csv[i] == '"' && i + 1 < csv.size() && csv[i + 1] == '"') {
+            rows.back().back() += csv[i++];
+        } else if (csv[i] == '"') {
+            quoted = !quoted;
+        } else if (csv[i] == ',' && !quoted) {
+            rows.back().emplace_back();
+        } else if (csv[i] == '\n' && !quoted) {
+            rows.push_back({""});
+        } else {
+            rows.back().back() += csv[i];
+        }
+    }
+    rows.pop_back();
+    std::vector<std::map<std::string, std::string>> lines;
+    for (std::size_t r = 1; r < rows.size(); ++r) {
+        EXPECT_EQ(rows[r].size(), rows[0].size());
+        for (std::size_t c = 0; c < rows[0].size(); ++c) {
+            if (c == 0) lines.emplace_back();
+            EXPECT_TRUE(lines.back().emplace(rows[0][c], rows[r].at(c)).second) << "two columns " << rows[0][c];
+        }
+    }
+    return lines;
+}
+
+TEST(Csv, HasOneLineAnEpochThatTellsWhatItIs) {
     Result result = test::hand_made_result();
     result.rounds = {{test::hand_made_epoch(), test::hand_made_epoch()}, {test::hand_made_epoch()}};
     result.name = "a,\"b\"";
-    const std::string csv = render_csv({test::hand_made_context(), {result}, {}});
-    std::vector<std::string> lines;
-    for (std::size_t at = 0; at < csv.size();) {
-        const std::size_t end = csv.find('\n', at);
-        lines.push_back(csv.substr(at, end - at));
-        at = end + 1;
+    const auto lines = parsed_csv(render_csv({test::hand_made_context(), {result}, {}}));
+    ASSERT_EQ(lines.size(), 3U);
+    const std::map<std::string, std::string> expected{
+        {"name", "a,\"b\""},
+        {"status", "ok"},
+        {"tier", "disk"},
+        {"path", "/data/train"},
+        {"format", "files"},
+        {"engine", "uring"},
+        {"workload", "custom"},
+        {"device", "emulated"},
+        {"accelerators", "1"},
+        {"batch_size", "67"},
+        {"step_seconds", "0.5"},
+        {"queue_depth", "64"},
+        {"cache_asked", "cold"},
+        {"cache_verdict", "cold"},
+        {"round", "1"},
+        {"epoch", "2"},
+        {"samples", "1000"},
+        {"samples_per_second", "100"},
+        {"idle_fraction", "0.25"},
+        {"idle_seconds", "2.5"},
+        {"idle_read_seconds", "2"},
+        {"bottleneck", "storage"},
+        {"error", ""},
+        {"device_reads", "1020"},
+    };
+    for (const auto& [name, value] : expected) EXPECT_EQ(lines[1].at(name), value) << name;
+    EXPECT_EQ(lines[2].at("round"), "2");
+}
+
+TEST(Csv, AResultOfWhichNothingWasMeasuredIsNotForgotten) {
+    Result failed = test::hand_made_result();
+    failed.status = RunStatus::failed;
+    failed.error = "cannot read: x, y";
+    failed.rounds = {{}};
+    failed.bottleneck = Bottleneck::unknown;
+    const auto lines = parsed_csv(render_csv({test::hand_made_context(), {test::hand_made_result(), failed}, {}}));
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[1].at("status"), "failed");
+    EXPECT_EQ(lines[1].at("error"), "cannot read: x, y");
+    EXPECT_EQ(lines[1].at("engine"), "uring");
+    for (const char* name : {"round", "epoch", "samples", "idle_fraction", "bottleneck"}) {
+        EXPECT_EQ(lines[1].at(name), "") << name;
     }
-    ASSERT_EQ(lines.size(), 4U);
-    const auto fields = [](const std::string& line) { return std::count(line.begin(), line.end(), ','); };
-    for (std::size_t i = 1; i < lines.size(); ++i) {
-        EXPECT_EQ(fields(lines[i]), fields(lines[0]) + 1) << lines[i];  // one comma is inside the name
-        EXPECT_TRUE(lines[i].starts_with("\"a,\"\"b\"\"\",ok,")) << lines[i];
-    }
+}
+
+TEST(Csv, WhatCouldNotBeSeenIsEmpty) {
+    Result result = test::hand_made_result();
+    result.rounds[0][0].device_reads.reset();
+    result.rounds[0][0].idle.mlperf_utilization.reset();
+    const auto lines = parsed_csv(render_csv({test::hand_made_context(), {result}, {}}));
+    EXPECT_EQ(lines.at(0).at("device_reads"), "");
+    EXPECT_EQ(lines.at(0).at("utilization_mlperf"), "");
 }
 
 TEST(Context, SaysWhereItWasMeasured) {

@@ -28,7 +28,7 @@ TEST(Table, ReadsAsAPersonWouldExpect) {
 
 tier  engine  samples/s    bytes/s    idle  because        AU  cache  feeds  limit
 disk  uring         100  10.0 MB/s  25.0 %  read 80 %  80.0 %  cold    0.82  storage
-idle counts the first fill; AU is MLPerf Storage's utilization; feeds: accelerators this tier sustains
+idle counts the first fill; AU: MLPerf Storage's utilization; feeds: accelerators this tier sustains
 
 disk/files/uring/custom
   idle 2.50 s of 10.0 s (25.0 %), 20.0 % once warmed up
@@ -60,11 +60,95 @@ TEST(Table, NeverExceedsItsWidth) {
     result.rounds[0][0].samples = 123'456'789;
     Result second = test::hand_made_result();
     second.tier_name = "caf\xc3\xa9";
-    const std::string table = render_table(
-        {test::hand_made_context(), {result, second}, {{"disk/files/native/custom", "files have no library"}}});
-    // The name of a result is an identifier and is not cut.
-    EXPECT_LE(widest(table), std::max(kTableColumns, result.name.size())) << table;
-    EXPECT_NE(table.find("skipped: disk/files/native/custom: files have no library"), std::string::npos);
+    for (const std::size_t width : {100U, 80U, 60U}) {
+        const std::string table = render_table(
+            {test::hand_made_context(), {result, second}, {{"disk/files/native/custom", "files have none"}}}, width);
+        // The name of a result is an identifier and is not cut.
+        EXPECT_LE(widest(table), std::max(width, result.name.size())) << table;
+        EXPECT_NE(table.find("skipped: disk/files/native/custom: files"), std::string::npos) << table;
+        EXPECT_NE(table.find("\n  => "), std::string::npos) << table;
+    }
+}
+
+std::string title_line(const std::string& table) {
+    const std::size_t at = table.find("\ntier") + 1;
+    return table.substr(at, table.find('\n', at) - at);
+}
+
+TEST(Table, ANarrowTerminalLosesColumnsThatStandFurtherDown) {
+    Result result = test::hand_made_result();
+    result.engine = "uring-direct";
+    result.tier_name = "ssd";
+    result.rounds[0][0].idle.by_cause[Cause::open] = 1.0e9;
+    result.bottleneck = Bottleneck::cpu;
+    const ResultFile file{test::hand_made_context(), {result}, {}};
+    const std::string wide = render_table(file, 100);
+    EXPECT_NE(title_line(wide).find("bytes/s"), std::string::npos) << wide;
+    const std::string narrow = render_table(file, 80);
+    for (const char* title : {"tier", "engine", "samples/s", "idle", "cache", "limit"}) {
+        EXPECT_NE(title_line(narrow).find(title), std::string::npos) << narrow;
+    }
+    EXPECT_EQ(title_line(narrow).find("bytes/s"), std::string::npos) << narrow;
+    EXPECT_LE(widest(narrow), 80U) << narrow;
+    EXPECT_LE(widest(render_table(file, 60)), 60U);
+    EXPECT_NE(narrow.find("ssd"), std::string::npos) << "the tier's name is cut last";
+}
+
+TEST(Table, FollowsTheTerminalWithinReason) {
+    EXPECT_EQ(table_columns(0), 100U);
+    EXPECT_EQ(table_columns(300), 100U);
+    EXPECT_EQ(table_columns(80), 80U);
+    EXPECT_EQ(table_columns(10), 60U);
+}
+
+TEST(Table, SeveralAcceleratorsAskForTheirSum) {
+    Result result = test::hand_made_result();
+    result.accelerators = 3;
+    const std::string table = render_table({test::hand_made_context(), {result}, {}});
+    EXPECT_EQ(table.substr(0, table.find('\n')),
+              "custom: a batch of 67 every 500 ms asks for 134 samples/s each; 3 x emulated accelerator: 402");
+    EXPECT_NE(table.find("402\nsamples/s in all"), std::string::npos) << table;
+}
+
+TEST(Table, ASweepSaysWhichWasBestAndByHowMuch) {
+    const auto measured = [](const char* tier, const char* engine, std::vector<std::uint64_t> samples) {
+        Result result = test::hand_made_result();
+        result.tier_name = tier;
+        result.engine = engine;
+        result.rounds.clear();
+        for (const std::uint64_t count : samples) {
+            result.rounds.push_back({test::hand_made_epoch()});
+            result.rounds.back()[0].samples = count;
+        }
+        return result;
+    };
+    std::vector<Result> results{measured("disk", "pread", {10'000}), measured("disk", "uring", {11'200}),
+                                measured("net", "mmap", {3000, 9000, 4000}), measured("net", "uring", {3980, 3980}),
+                                measured("alone", "uring", {500})};
+    const std::vector<std::string> lines = best_lines(results);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_EQ(lines[0], "best on disk: uring, 1,120 samples/s, 12.0 % more than pread");
+    EXPECT_EQ(lines[1], "best on net: mmap, 400 samples/s, but uring is within 0.5 %, too close to call");
+    EXPECT_NE(render_table({test::hand_made_context(), results, {}}).find("\n" + lines[0] + "\n"), std::string::npos);
+    // What failed is no candidate.
+    results[1].status = RunStatus::failed;
+    EXPECT_EQ(best_lines(results).size(), 1U);
+    // The first engine read from the disk and the second what the first had left in memory.
+    results[1].status = RunStatus::ok;
+    results[1].rounds[0][0].cache.verdict = "warm";
+    EXPECT_EQ(best_lines(results)[0],
+              "best on disk: cannot be told, for the cache was not the same for all (cold, warm); use --cache cold or "
+              "--cache warm");
+}
+
+TEST(Table, ATierInMemoryCannotBeCold) {
+    Result result = test::hand_made_result();
+    result.tier.tier_kind = "ram";
+    result.tier.fs_type = "tmpfs";
+    result.rounds[0][0].cache.verdict = "warm";
+    EXPECT_NE(headline_warning(result).find("tmpfs is memory, which no engine can read cold, O_DIRECT included"),
+              std::string::npos)
+        << headline_warning(result);
 }
 
 TEST(Table, ARunThatIsNotColdSaysSoInItsFirstLine) {

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <pty.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,16 +18,20 @@
 namespace feedline::test {
 namespace {
 
-[[noreturn]] void become(const std::vector<std::string>& arguments) {
-    std::string program = FEEDLINE_PROGRAM;
-    std::vector<std::string> words{program};
-    words.insert(words.end(), arguments.begin(), arguments.end());
+[[noreturn]] void become(std::vector<std::string> words) {
     std::vector<char*> argv;
     argv.reserve(words.size() + 1);
     for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    ::execv(program.c_str(), argv.data());
+    ::execv(words[0].c_str(), argv.data());
     ::_exit(127);
+}
+
+// The built program with its arguments, behind what launches it.
+std::vector<std::string> launched(std::vector<std::string> words, const std::vector<std::string>& arguments) {
+    words.emplace_back(FEEDLINE_PROGRAM);
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    return words;
 }
 
 int exit_code_of(int status) {
@@ -35,8 +40,11 @@ int exit_code_of(int status) {
 
 }  // namespace
 
-Ended run_program(const std::vector<std::string>& arguments,
-                  const std::vector<std::pair<std::string, std::string>>& environment) {
+Ended run_program(const std::vector<std::string>& arguments, const Surroundings& surroundings) {
+    return run_command(launched(surroundings.launcher, arguments), surroundings);
+}
+
+Ended run_command(const std::vector<std::string>& words, const Surroundings& surroundings) {
     const TempDir dir;
     const std::string out = dir / "out";
     const std::string err = dir / "err";
@@ -48,8 +56,13 @@ Ended run_program(const std::vector<std::string>& arguments,
         if (out_fd < 0 || err_fd < 0 || ::dup2(out_fd, STDOUT_FILENO) < 0 || ::dup2(err_fd, STDERR_FILENO) < 0) {
             ::_exit(126);
         }
-        for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
-        become(arguments);
+        for (const auto& [name, value] : surroundings.environment) ::setenv(name.c_str(), value.c_str(), 1);
+        for (const auto& [resource, soft] : surroundings.limits) {
+            const rlimit limit{soft, soft};
+            if (::setrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0) ::_exit(126);
+        }
+        if (!surroundings.directory.empty() && ::chdir(surroundings.directory.c_str()) != 0) ::_exit(126);
+        become(words);
     }
     int status = 0;
     while (::waitpid(pid, &status, 0) < 0) {
@@ -58,13 +71,17 @@ Ended run_program(const std::vector<std::string>& arguments,
     return {exit_code_of(status), read_file(out), read_file(err)};
 }
 
-TerminalProgram::TerminalProgram(const std::vector<std::string>& arguments) {
+TerminalProgram::TerminalProgram(const std::vector<std::string>& arguments, const std::string& term,
+                                 unsigned short columns, const std::vector<std::string>& launcher) {
     winsize size{};
-    size.ws_col = 200;
+    size.ws_col = columns;
     size.ws_row = 50;
     pid_ = ::forkpty(&terminal_, nullptr, nullptr, &size);
     if (pid_ < 0) throw std::runtime_error("cannot make a terminal");
-    if (pid_ == 0) become(arguments);
+    if (pid_ == 0) {
+        ::setenv("TERM", term.c_str(), 1);
+        become(launched(launcher, arguments));
+    }
 }
 
 TerminalProgram::~TerminalProgram() {

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +16,25 @@ struct Ended {
     std::string err;
 };
 
-// With stdout and stderr piped. `environment` is added to the current one.
-Ended run_program(const std::vector<std::string>& arguments,
-                  const std::vector<std::pair<std::string, std::string>>& environment = {});
+struct Surroundings {
+    std::vector<std::pair<std::string, std::string>> environment{};  // added to the current one
+    std::vector<std::pair<int, std::uint64_t>> limits{};             // RLIMIT_..., soft
+    std::string directory{};                                         // to run in; empty: this one
+    std::vector<std::string> launcher{};  // command that starts the program it is given, by exec
+};
+
+// With stdout and stderr in files.
+Ended run_program(const std::vector<std::string>& arguments, const Surroundings& surroundings = {});
+
+// The same for another program: the first word is its path.
+Ended run_command(const std::vector<std::string>& words, const Surroundings& surroundings = {});
 
 // A running program whose output goes to a terminal of its own.
 class TerminalProgram {
 public:
-    explicit TerminalProgram(const std::vector<std::string>& arguments);
+    // `term` is what TERM says, `columns` the terminal's width.
+    explicit TerminalProgram(const std::vector<std::string>& arguments, const std::string& term = "xterm",
+                             unsigned short columns = 200, const std::vector<std::string>& launcher = {});
     ~TerminalProgram();
     TerminalProgram(const TerminalProgram&) = delete;
     TerminalProgram& operator=(const TerminalProgram&) = delete;
