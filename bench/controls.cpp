@@ -14,7 +14,7 @@
 namespace feedline {
 namespace {
 
-// A control runs for this long, or for as many steps as a steady figure needs, whichever is longer.
+// A control runs for this long, or for as many steps beyond the warm-up as a steady figure needs, whichever is longer.
 constexpr Nanoseconds kControlTime = 2 * kNanosecondsPerSecond;
 constexpr Nanoseconds kLeastSteps = 4;
 // The loader alone: longer, since a throttled tier lets a burst through first, and a verdict hangs on its rate.
@@ -27,8 +27,16 @@ constexpr Nanoseconds kWarmingTime = 3 * kNanosecondsPerSecond;
 // More than so many device reads a sample, and "from memory" does not hold.
 constexpr double kFewDeviceReads = 0.01;
 
-Nanoseconds control_time(Nanoseconds step_ns) {
-    return std::max(kControlTime, kLeastSteps * step_ns);
+// Of what was over by the end of its last step: a control is cut by its time limit, and a batch under way then would
+// make few long ones look slow.
+std::optional<double> rate(const IdleFigures& idle, double samples) {
+    const double seconds = to_seconds(idle.last_end_ns - idle.t0_ns);
+    if (seconds <= 0) return std::nullopt;
+    return samples / seconds;
+}
+
+std::optional<double> rate(const EpochResult& epoch) {
+    return rate(epoch.idle, static_cast<double>(epoch.samples));
 }
 
 std::optional<double> steady_utilization(const IdleFigures& idle) {
@@ -81,6 +89,8 @@ public:
         return first_issue_ns_;
     }
 
+    std::optional<Nanoseconds> slot_since_ns(std::uint64_t /*index*/) const override { return first_issue_ns(); }
+
 private:
     mutable std::mutex mutex_;
     std::condition_variable released_;
@@ -109,7 +119,7 @@ public:
         std::uint64_t steps = kNullStorageSteps;
         for (const Nanoseconds step : step_times()) {
             pass.step_ns = step;
-            pass.duration_ns = std::max(kNullStorageTime, kLeastSteps * step);
+            pass.duration_ns = at_least(kNullStorageTime, step);
             steps = std::min(steps, note_figures(figures, step, bench_.run(pass).epoch));
         }
         if (steps < kNullStorageSteps) add_note(figures, fmt::format("{} steps in the time allowed", steps));
@@ -129,7 +139,7 @@ public:
         pass.step_ns = 0;
         pass.duration_ns = kNullStepTime;
         const EpochResult epoch = bench_.run(pass).epoch;
-        figures.samples_per_second = epoch.samples_per_second();
+        figures.samples_per_second = rate(epoch);
         if (epoch.cache.verdict != last_.cache.verdict) {
             add_note(figures, fmt::format("its cache was {}, the run's {}", epoch.cache.verdict, last_.cache.verdict));
             comparable_ = false;
@@ -171,14 +181,12 @@ public:
         pass.max_steps = 0;
         for (const Nanoseconds step : step_times()) {
             pass.step_ns = step;
-            pass.duration_ns = control_time(step);
+            pass.duration_ns = at_least(kControlTime, step);
             const EpochResult epoch = bench_.run(pass).epoch;
             note_figures(figures, step, epoch);
-            if (epoch.device_reads && epoch.samples > 0) {
-                const double reads = static_cast<double>(*epoch.device_reads) / static_cast<double>(epoch.samples);
-                if (reads > kFewDeviceReads && figures.note.empty()) {
-                    figures.note = fmt::format("{:.2f} device reads a sample, so not all from memory", reads);
-                }
+            const double reads = epoch.device_reads_per_sample().value_or(0);
+            if (reads > kFewDeviceReads && figures.note.empty()) {
+                figures.note = fmt::format("{:.2f} device reads a sample, so not all from memory", reads);
             }
         }
         return figures;
@@ -193,14 +201,13 @@ public:
         for (const Nanoseconds step : step_times()) {
             pass.step_ns = step;
             pass.max_steps = 0;
-            pass.duration_ns = step > 0 ? control_time(step) : kControlTime / 2;
+            pass.duration_ns = step > 0 ? at_least(kControlTime, step) : kControlTime / 2;
             ReadyBatches source(bench_.slab()->data(), bytes, pass.slots);
             const EpochOutcome outcome = bench_.run_source(source, pass);
-            const double seconds = to_seconds(outcome.idle.t1_ns - outcome.idle.t0_ns);
             if (step > 0) {
                 figures.utilization = steady_utilization(outcome.idle);
-            } else if (seconds > 0) {
-                figures.samples_per_second = static_cast<double>(outcome.steps) * samples_a_step / seconds;
+            } else {
+                figures.samples_per_second = rate(outcome.idle, static_cast<double>(outcome.steps) * samples_a_step);
             }
         }
         return figures;
@@ -214,13 +221,20 @@ public:
         for (const Nanoseconds step : step_times()) {
             bench_.prepare_cache();
             pass.step_ns = step;
-            pass.duration_ns = control_time(step);
+            pass.duration_ns = at_least(kControlTime, step);
             note_figures(figures, step, bench_.run(pass).epoch);
         }
         return figures;
     }
 
 private:
+    Nanoseconds at_least(Nanoseconds time_ns, Nanoseconds step_ns) const {
+        const BenchOptions& options = bench_.options();
+        const std::uint64_t warmup = (options.warmup_steps + options.accelerators - 1) / options.accelerators;
+        return std::max(time_ns,
+                        (static_cast<Nanoseconds>(std::max<std::uint64_t>(warmup, 1)) + kLeastSteps) * step_ns);
+    }
+
     // 0 for the rate, and the run's own for the utilization.
     std::vector<Nanoseconds> step_times() const {
         return step_ns_ > 0 ? std::vector<Nanoseconds>{0, step_ns_} : std::vector<Nanoseconds>{0};
@@ -231,7 +245,7 @@ private:
         if (step > 0) {
             figures.utilization = steady_utilization(epoch.idle);
         } else {
-            figures.samples_per_second = epoch.samples_per_second();
+            figures.samples_per_second = rate(epoch);
         }
         return epoch.steps;
     }

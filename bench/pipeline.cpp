@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "bench/lane.h"
 #include "core/error.h"
 
 namespace feedline {
@@ -17,67 +18,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kWatchInterval{50};
 constexpr Nanoseconds kProgressInterval_ns = 100'000'000;
-
-// What a step's gap may have to be cut by, until the device knows the step's times.
-struct Pending {
-    std::uint64_t index = 0;
-    Nanoseconds slot_ns = 0;
-    std::vector<RequestTrace> trace;
-};
-
-// The steps of one device: its timeline, and the traces that still wait for their times. Used by the dispatching
-// thread.
-class Lane {
-public:
-    Lane(Device& device, std::uint64_t warmup_steps) : device_(device), timeline_(warmup_steps) {}
-
-    Device& device() { return device_; }
-    const Timeline& timeline() const { return timeline_; }
-    void begin(Nanoseconds t0_ns) { timeline_.begin(t0_ns); }
-
-    // After enqueue(): keeps what the timeline will need of `batch`, which is about to be released. A trace is only
-    // needed where the device stood idle before the batch was ready, which is known at once if the step's times are.
-    void keep(const Batch& batch) {
-        device_.collect(times_);
-        const bool known = !times_.empty() && times_.back().index == batch.index;
-        const bool trace_unused =
-            known && times_.size() == 1 && pending_.empty() && batch.ready_ns <= timeline_.last_end_ns();
-        Pending kept;
-        if (!spare_.empty()) {
-            kept.trace = std::move(spare_.back());
-            spare_.pop_back();
-        }
-        kept.index = batch.index;
-        kept.slot_ns = batch.slot_ns;
-        if (trace_unused)
-            kept.trace.clear();
-        else
-            kept.trace.assign(batch.trace.begin(), batch.trace.end());
-        pending_.push_back(std::move(kept));
-    }
-
-    // Takes over the times of every step that is known by now.
-    void settle() {
-        for (const StepTimes& times : times_) {
-            if (pending_.empty() || pending_.front().index != times.index)
-                throw Error(ErrorKind::internal, "the device reported a step that was not enqueued");
-            Pending& kept = pending_.front();
-            timeline_.add(times, kept.slot_ns, kept.trace);
-            spare_.push_back(std::move(kept.trace));
-            pending_.pop_front();
-        }
-        times_.clear();
-    }
-
-    void collect_rest() { device_.collect(times_); }
-
-private:
-    Device& device_;
-    Timeline timeline_;
-    std::vector<StepTimes> times_;
-    std::deque<Pending> pending_;
-    std::vector<std::vector<RequestTrace>> spare_;
-};
 
 class EpochRun {
 public:
@@ -111,7 +51,8 @@ public:
     }
 
 private:
-    enum class End { none, limit, interrupted, failed };
+    enum class End { none, steps, time, interrupted, failed };
+    static constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
     // ---- any thread
 
@@ -128,10 +69,11 @@ private:
         {
             std::lock_guard lock(mutex_);
             if (end_ == End::none || why == End::failed) end_ = why;
-            if (why == End::interrupted) interrupted_ = true;
+            if (why == End::interrupted && interrupted_ns_ == kNever) interrupted_ns_ = clock_.now();
         }
         changed_.notify_all();
-        if (why != End::limit)
+        // After the last of a number of steps those under way are waited for; what lies behind a cut is not.
+        if (why != End::steps)
             for (Lane& lane : lanes_) lane.device().abandon_waits();
         source_.stop();
     }
@@ -141,10 +83,24 @@ private:
         return end_ != End::none;
     }
 
-    bool over_time() const {
-        if (options_.duration_ns <= 0) return false;
+    // When the time limit cuts the epoch; kNever without one, or before T0.
+    Nanoseconds time_limit_ns() const {
         const Nanoseconds t0_ns = source_.first_issue_ns();
-        return t0_ns > 0 && clock_.now() - t0_ns >= options_.duration_ns;
+        return options_.duration_ns > 0 && t0_ns > 0 ? t0_ns + options_.duration_ns : kNever;
+    }
+
+    bool over_time() const { return clock_.now() >= time_limit_ns(); }
+
+    // Where the epoch is cut by what is known now; kNever: nowhere.
+    Nanoseconds cut_ns() {
+        std::lock_guard lock(mutex_);
+        return std::min(time_limit_ns(), interrupted_ns_);
+    }
+
+    // Up to where steps that are over count. Whatever cuts the epoch later cuts it after this.
+    Nanoseconds now_or_cut_ns() {
+        const Nanoseconds now_ns = clock_.now();
+        return std::min(now_ns, cut_ns());
     }
 
     // ---- dispatching thread
@@ -152,25 +108,12 @@ private:
     void dispatch() {
         try {
             for (Lane& lane : lanes_) lane.device().begin_epoch(options_.max_batch_bytes);
-            while (const Batch* batch = source_.next()) {
-                if (ending()) break;
-                if (over_time()) {
-                    end(End::limit);
-                    break;
-                }
-                step(*batch);
-                if (options_.max_steps > 0 && steps_ == options_.max_steps) {
-                    end(End::limit);
-                    break;
-                }
-            }
+            const bool source_ended = dispatch_batches();
             finish_dispatching();
-            for (Lane& lane : lanes_) {
-                lane.device().drain();
-                lane.collect_rest();
-                std::lock_guard lock(figures_mutex_);
-                lane.settle();
-            }
+            for (Lane& lane : lanes_) lane.device().drain();
+            std::lock_guard lock(figures_mutex_);
+            for (Lane& lane : lanes_) lane.collect();
+            settle_all(source_ended);
         } catch (...) {
             fail();
             finish_dispatching();
@@ -180,33 +123,75 @@ private:
         drained_changed_.notify_all();
     }
 
-    void step(const Batch& batch) {
-        if (batch.index != steps_) throw Error(ErrorKind::internal, "the loader delivered batches out of order");
-        if (steps_ == 0) {
-            const Nanoseconds first_issue_ns = source_.first_issue_ns();
-            std::lock_guard lock(figures_mutex_);
-            // Nothing is read for an empty batch.
-            for (Lane& lane : lanes_) lane.begin(first_issue_ns != 0 ? first_issue_ns : batch.ready_ns);
+    // True: it came to the end of the source or of the steps that were asked for.
+    bool dispatch_batches() {
+        while (const Batch* batch = source_.next()) {
+            if (batch->index != handed_over_)
+                throw Error(ErrorKind::internal, "the loader delivered batches out of order");
+            if (batch->ready_ns >= cut_ns()) {
+                end(End::time);
+                std::lock_guard lock(figures_mutex_);
+                begin_lanes(batch->ready_ns);
+                lane_of(batch->index).came_late(*batch);
+                ++seen_;
+                return false;
+            }
+            step(*batch);
+            if (options_.max_steps > 0 && handed_over_ == options_.max_steps) {
+                end(End::steps);
+                return true;
+            }
         }
-        Lane& lane = lanes_[batch.index % lanes_.size()];
+        return !ending();
+    }
+
+    void step(const Batch& batch) {
+        Lane& lane = lane_of(batch.index);
         lane.device().enqueue(batch.index, batch.data, batch.bytes, batch.ready_ns);
         if (audit_ != nullptr) audit_->deliver(batch.samples);
-        const auto skipped = static_cast<std::uint64_t>(
-            std::count_if(batch.samples.begin(), batch.samples.end(),
-                          [](const SampleView& sample) { return sample.status == SampleStatus::skipped; }));
-        const std::uint64_t samples = batch.samples.size() - skipped;
-        const std::uint64_t payload_bytes = batch.payload_bytes;
-        const std::uint64_t bytes = batch.bytes;
-        lane.keep(batch);
+        {
+            std::lock_guard lock(figures_mutex_);
+            begin_lanes(batch.ready_ns);
+            lane.enqueued(batch);
+            lane.settle(now_or_cut_ns());
+            seen_ = ++handed_over_;
+        }
         hand_over(batch.index);  // from here on `batch` may be refilled
+    }
 
-        std::lock_guard lock(figures_mutex_);
-        ++steps_;
-        totals_.samples += samples;
-        totals_.skipped_samples += skipped;
-        totals_.payload_bytes += payload_bytes;
-        totals_.h2d_bytes += bytes;
-        lane.settle();
+    // figures_mutex_ held. Nothing is read for an empty batch: then T0 is when it was ready.
+    void begin_lanes(Nanoseconds ready_ns) {
+        if (begun_) return;
+        const Nanoseconds first_issue_ns = source_.first_issue_ns();
+        for (Lane& lane : lanes_) lane.begin(first_issue_ns != 0 ? first_issue_ns : ready_ns);
+        begun_ = true;
+    }
+
+    // At the end, figures_mutex_ held: counts what was over by the cut, if anything lies behind one, else everything.
+    void settle_all(bool source_ended) {
+        const Nanoseconds cut_ns = this->cut_ns();
+        const auto slot_of_due = [this](std::uint64_t index) {
+            return options_.max_steps == 0 || index < options_.max_steps ? source_.slot_since_ns(index) : std::nullopt;
+        };
+        bool all_over = source_ended || !slot_of_due(seen_);
+        for (Lane& lane : lanes_) {
+            lane.settle(cut_ns);
+            all_over &= !lane.pending();
+        }
+        if (all_over) return;
+        if (cut_ns == kNever) throw Error(ErrorKind::internal, "a device did not tell the times of every step");
+        partial_ = cut_ns < time_limit_ns();
+        if (!begun_ && source_.first_issue_ns() == 0) return;  // interrupted before anything was asked for
+        begin_lanes(0);
+        cut_ns_ = cut_ns;
+        for (std::uint64_t index = seen_; index < seen_ + lanes_.size(); ++index) {
+            Lane& lane = lane_of(index);
+            if (lane.pending()) {
+                lane.cut(cut_ns);
+            } else if (const std::optional<Nanoseconds> slot_ns = source_ended ? std::nullopt : slot_of_due(index)) {
+                lane.cut_waiting(cut_ns, *slot_ns);
+            }  // else no batch comes any more, and it waits for the other devices
+        }
     }
 
     void hand_over(std::uint64_t index) {
@@ -253,14 +238,15 @@ private:
         while (!wait_drained()) {
             if (interrupt.requested()) {
                 end(End::interrupted);
-            } else if (over_time() && !ending()) {
-                end(End::limit);
+            } else if (over_time() && !cut_by_time_) {
+                cut_by_time_ = true;
+                end(End::time);
             }
             if (!options_.progress) continue;
             const Nanoseconds now = clock_.now();
             if (now - last_progress_ns_ < kProgressInterval_ns) continue;
             last_progress_ns_ = now;
-            options_.progress(progress(now));
+            options_.progress(progress());
         }
     }
 
@@ -269,51 +255,63 @@ private:
         return drained_changed_.wait_for(lock, kWatchInterval, [this] { return drained_; });
     }
 
-    Progress progress(Nanoseconds now_ns) {
+    // What the devices had told by the last batch; time has passed since then.
+    Progress progress() {
         std::lock_guard lock(figures_mutex_);
         Progress out;
-        const Nanoseconds t0_ns = steps_ > 0 ? lanes_.front().timeline().t0_ns() : source_.first_issue_ns();
-        if (t0_ns == 0) return out;
-        out.steps = steps_;
-        out.samples = totals_.samples;
-        out.bytes = totals_.payload_bytes;
+        const Nanoseconds now_ns = now_or_cut_ns();
+        const Nanoseconds t0_ns = begun_ ? lanes_.front().timeline().t0_ns() : source_.first_issue_ns();
+        if (t0_ns == 0 || now_ns <= t0_ns) return out;
         out.elapsed_ns = now_ns - t0_ns;
         out.idle_fraction = 1;
-        if (steps_ > 0) out.idle_fraction = combined(now_ns).fraction;
-        return out;
-    }
-
-    IdleFigures combined(Nanoseconds t1_at_least_ns) const {
-        std::vector<const Timeline*> timelines;
-        for (const Lane& lane : lanes_) timelines.push_back(&lane.timeline());
-        return combine(timelines, t1_at_least_ns);
-    }
-
-    EpochOutcome outcome() const {
-        EpochOutcome out = totals_;
-        out.steps = steps_;
-        out.padding_bytes = out.h2d_bytes - out.payload_bytes;
-        out.oversleep_ns = oversleep_ns_;
-        out.partial = interrupted_;
-        out.idle = combined(0);
-        if (options_.keep_raw_steps) out.step_ns_clipped = raw_steps();
-        return out;
-    }
-
-    std::vector<std::uint32_t> raw_steps() const {
-        std::vector<std::uint32_t> out;
-        out.reserve(steps_);
-        for (std::uint64_t step = 0; step < steps_; ++step) {
-            const Timeline& timeline = lanes_[step % lanes_.size()].timeline();
-            const std::uint64_t own = step / lanes_.size();
-            if (own >= timeline.step_ends().size()) break;  // an abandoned device did not wait for its steps
-            const Nanoseconds before = own == 0 ? timeline.t0_ns() : timeline.step_ends()[own - 1];
-            const Nanoseconds length_ns = timeline.step_ends()[own] - before;
-            constexpr Nanoseconds kMost = std::numeric_limits<std::uint32_t>::max();
-            out.push_back(static_cast<std::uint32_t>(std::min(length_ns, kMost)));
+        if (!begun_) return out;
+        const double whole_ns = static_cast<double>(out.elapsed_ns) * static_cast<double>(lanes_.size());
+        for (Lane& lane : lanes_) {
+            lane.settle(now_ns);
+            const IdleFigures so_far = lane.timeline().figures();
+            out.steps += so_far.steps;
+            out.samples += lane.total().samples;
+            out.bytes += lane.total().payload_bytes;
+            out.idle_fraction -= (so_far.busy_ns + static_cast<double>(lane.under_way_ns(now_ns))) / whole_ns;
         }
         return out;
     }
+
+    EpochOutcome outcome() const {
+        StepLoad total;
+        std::vector<const Timeline*> timelines;
+        for (const Lane& lane : lanes_) {
+            total += lane.total();
+            timelines.push_back(&lane.timeline());
+        }
+        EpochOutcome out;
+        out.idle = combine(timelines, cut_ns_);
+        out.steps = out.idle.steps;
+        out.samples = total.samples;
+        out.skipped_samples = total.skipped_samples;
+        out.payload_bytes = total.payload_bytes;
+        out.h2d_bytes = total.h2d_bytes;
+        out.padding_bytes = out.h2d_bytes - out.payload_bytes;
+        out.handed_over_batches = handed_over_;
+        out.oversleep_ns = oversleep_ns_;
+        out.partial = partial_;
+        if (options_.keep_raw_steps) out.step_ns = raw_steps();
+        return out;
+    }
+
+    // A device whose batches are long may lack a step that another, with later ones, has.
+    std::vector<Nanoseconds> raw_steps() const {
+        std::vector<Nanoseconds> out;
+        for (std::uint64_t step = 0; step < handed_over_; ++step) {
+            const Timeline& timeline = lanes_[step % lanes_.size()].timeline();
+            const std::uint64_t own = step / lanes_.size();
+            if (own >= timeline.step_ends().size()) continue;
+            out.push_back(timeline.step_ends()[own] - (own == 0 ? timeline.t0_ns() : timeline.step_ends()[own - 1]));
+        }
+        return out;
+    }
+
+    Lane& lane_of(std::uint64_t index) { return lanes_[index % lanes_.size()]; }
 
     BatchSource& source_;
     const PipelineOptions& options_;
@@ -323,10 +321,15 @@ private:
     Nanoseconds last_progress_ns_;  // the caller's thread
     std::vector<Lane> lanes_;       // one a device; after construction the vector itself does not change
 
-    // Held while timelines and totals change, so that progress sees them whole.
+    bool cut_by_time_ = false;       // the caller's thread has said so
+    std::uint64_t handed_over_ = 0;  // the dispatching thread's: batches enqueued
+    std::uint64_t seen_ = 0;         // and one more that came too late
+
+    // Held while lanes change, so that progress sees them whole.
     std::mutex figures_mutex_;
-    std::uint64_t steps_ = 0;
-    EpochOutcome totals_;
+    bool begun_ = false;
+    bool partial_ = false;
+    Nanoseconds cut_ns_ = 0;  // 0: the epoch was not cut
 
     std::mutex mutex_;
     std::condition_variable changed_;          // for the releasing thread
@@ -335,7 +338,7 @@ private:
     End end_ = End::none;
     bool dispatched_ = false;
     bool drained_ = false;
-    bool interrupted_ = false;
+    Nanoseconds interrupted_ns_ = kNever;
     std::exception_ptr error_;
 
     Nanoseconds oversleep_ns_ = 0;  // the releasing thread's, read after it was joined

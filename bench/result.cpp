@@ -57,14 +57,10 @@ Json latency_json(const LatencyFigures& latency) {
 }
 
 Json requests_json(const EpochResult& epoch) {
-    Json per_sample = nullptr;
-    if (epoch.device_reads && epoch.samples > 0) {
-        per_sample = static_cast<double>(*epoch.device_reads) / static_cast<double>(epoch.samples);
-    }
     return {{"planned", epoch.planned_requests},
             {"planned_bytes", epoch.planned_bytes},
             {"device_reads", or_null(epoch.device_reads)},
-            {"device_reads_per_sample", per_sample},
+            {"device_reads_per_sample", or_null(epoch.device_reads_per_sample())},
             {"syscalls", epoch.syscalls}};
 }
 
@@ -115,6 +111,11 @@ Json context_json(const Context& context) {
 
 LatencyFigures latency_figures(const Histogram& histogram) {
     return {histogram.quantile(0.5), histogram.quantile(0.9), histogram.quantile(0.99), histogram.max()};
+}
+
+std::optional<double> EpochResult::device_reads_per_sample() const {
+    if (!device_reads || samples_read == 0) return std::nullopt;
+    return static_cast<double>(*device_reads) / static_cast<double>(samples_read);
 }
 
 std::string_view to_string(RunStatus status) {

@@ -45,10 +45,12 @@ struct EpochResult {
     bool samples_delivered_once = false;
     std::uint64_t planned_requests = 0;
     std::uint64_t planned_bytes = 0;
+    std::uint64_t samples_read = 0;  // delivered by the loader: `samples`, and with a cut those of steps that lay ahead
     std::optional<std::uint64_t> device_reads;
     std::uint64_t syscalls = 0;
     bool partial = false;
 
+    std::optional<double> device_reads_per_sample() const;
     double samples_per_second() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
     double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
 };
@@ -93,7 +95,7 @@ struct Result {
     Controls controls;
     std::optional<double> accelerators_sustained;
     Bottleneck bottleneck = Bottleneck::unknown;
-    std::vector<std::uint32_t> step_ns;  // raw, of the last epoch
+    std::vector<std::int64_t> step_ns;  // raw, of the last epoch: e_i - e_{i-1} of every step that counts
 
     const EpochResult* last_epoch() const;  // nullptr when none was measured
 };

@@ -174,6 +174,9 @@ Result described(const Combination& combination, DeviceKind device) {
 void add_epoch_notes(Result& result, const BenchOptions& options) {
     const EpochResult* last = result.last_epoch();
     if (last == nullptr) return;
+    if (last->steps == 0) {
+        result.notes.push_back("not one step was over within --duration, so there is no rate: use a longer one");
+    }
     constexpr double kDriftWorthSaying = 0.05;
     if (last->idle.drift && std::fabs(*last->idle.drift) > kDriftWorthSaying) {
         result.notes.push_back(fmt::format("not steady: the second half of the steps ran {} {} than the first",
@@ -208,12 +211,14 @@ void measure_epochs(Workbench& bench, Result& result) {
             if (options.rounds > 1) pass.what += fmt::format(", round {} of {}", round + 1, options.rounds);
             PassFigures figures = bench.run(pass);
             const EpochResult& measured = figures.epoch;
-            if (measured.steps > 0) {
+            // A first step that was cut is no step, but says how busy the accelerator was.
+            const bool stepped = measured.steps > 0 || measured.idle.busy_ns > 0;
+            if (stepped || (measured.partial && measured.seconds > 0)) {
                 result.rounds.back().push_back(measured);
                 result.step_ns = std::move(figures.step_ns);
             }
-            if (measured.steps == 0 && !measured.partial) {
-                throw Error(ErrorKind::unsupported, "nothing was measured: no batch was complete within --duration");
+            if (!stepped && !measured.partial) {
+                throw Error(ErrorKind::unsupported, "nothing was measured: no step began within --duration");
             }
             if (measured.partial) throw Error(ErrorKind::interrupted, "interrupted");
             if (measured.samples == 0 && measured.skipped_samples > 0) {

@@ -135,10 +135,21 @@ void Timeline::add(const StepTimes& step, Nanoseconds slot_ns, std::span<const R
     last_end_ns_ = cut.end_ns;
 }
 
+void Timeline::cut(Nanoseconds cut_ns, const StepTimes& next, Nanoseconds slot_ns,
+                   std::span<const RequestTrace> trace) {
+    StepTimes part = next;
+    part.end_ns = std::max(cut_ns, last_end_ns_);
+    part.start_ns = std::clamp(next.start_ns, last_end_ns_, part.end_ns);
+    causes_ += attribute_(last_end_ns_, part, slot_ns, trace);
+    busy_ns_ += length(part.start_ns, part.end_ns);
+    last_end_ns_ = part.end_ns;
+}
+
 IdleFigures Timeline::figures(Nanoseconds t1_ns) const {
     IdleFigures out;
     out.t0_ns = t0_ns_;
     out.t1_ns = std::max(t1_ns, last_end_ns_);
+    out.last_end_ns = ends_.empty() ? t0_ns_ : ends_.back();
     out.steps = ends_.size();
     out.busy_ns = busy_ns_;
     out.by_cause = causes_;
@@ -147,18 +158,20 @@ IdleFigures Timeline::figures(Nanoseconds t1_ns) const {
     out.idle_ns = whole_ns - busy_ns_;
     if (whole_ns > 0) out.fraction = out.idle_ns / whole_ns;
 
-    if (ends_.size() > 1 && last_end_ns_ > ends_.front())
-        out.mlperf_utilization = busy_after_first_ns_ / length(ends_.front(), last_end_ns_);
+    // Over whole steps: a part of one would bend them.
+    if (ends_.size() > 1 && out.last_end_ns > ends_.front())
+        out.mlperf_utilization = busy_after_first_ns_ / length(ends_.front(), out.last_end_ns);
     if (ends_.size() > first_steady_) {
         const Nanoseconds steady_start = ends_[first_steady_ - 1];
-        if (last_end_ns_ > steady_start) out.steady_fraction = 1 - busy_steady_ns_ / length(steady_start, last_end_ns_);
+        if (out.last_end_ns > steady_start)
+            out.steady_fraction = 1 - busy_steady_ns_ / length(steady_start, out.last_end_ns);
 
         const std::size_t steady_steps = ends_.size() - first_steady_;
         const std::size_t first_half = steady_steps / 2;
         const Nanoseconds middle = ends_[first_steady_ - 1 + first_half];
-        if (first_half > 0 && middle > steady_start && last_end_ns_ > middle) {
+        if (first_half > 0 && middle > steady_start && out.last_end_ns > middle) {
             const double rate_before = static_cast<double>(first_half) / length(steady_start, middle);
-            const double rate_after = static_cast<double>(steady_steps - first_half) / length(middle, last_end_ns_);
+            const double rate_after = static_cast<double>(steady_steps - first_half) / length(middle, out.last_end_ns);
             out.drift = rate_after / rate_before - 1;
         }
     }
@@ -178,6 +191,7 @@ IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_
     out.t0_ns = each.front().t0_ns;
     out.t1_ns = t1_ns;
     for (const IdleFigures& one : each) {
+        out.last_end_ns = std::max(out.last_end_ns, one.last_end_ns);
         out.steps += one.steps;
         out.busy_ns += one.busy_ns / count;
         out.idle_ns += one.idle_ns / count;

@@ -9,6 +9,9 @@
 //     h_i to ce_i     h2d
 //     after ce_i      sync
 // What cannot be placed is `other`. The parts sum to the whole.
+//
+// An epoch that is cut short (a time limit, an interrupt) ends at the cut: T1 is the cut, a step under way is busy up
+// to it but is no step, and the gap under way is idle, by its causes.
 #pragma once
 
 #include <array>
@@ -61,10 +64,11 @@ private:
 struct IdleFigures {
     Nanoseconds t0_ns = 0;
     Nanoseconds t1_ns = 0;
-    std::uint64_t steps = 0;  // of all devices
-    double busy_ns = 0;       // sum of step lengths; mean over devices
-    double idle_ns = 0;       // T1 - T0 - busy; mean over devices
-    double fraction = 0;      // idle / (T1 - T0); 0 when nothing ran
+    Nanoseconds last_end_ns = 0;  // end of the last step that counts, of any device; T0 without one
+    std::uint64_t steps = 0;      // of all devices; those that were over
+    double busy_ns = 0;           // sum of step lengths, and of a step that was cut its part; mean over devices
+    double idle_ns = 0;           // T1 - T0 - busy; mean over devices
+    double fraction = 0;          // idle / (T1 - T0); 0 when nothing ran
     // With w = max(1, warm-up steps), over the steps after the first w of each device; means over devices.
     std::optional<double> steady_fraction;     // 1 - sum of step lengths / (e_n - e_w); absent when there are none
     std::optional<double> mlperf_utilization;  // as MLPerf Storage counts AU; absent with fewer than 2 steps
@@ -80,11 +84,15 @@ public:
     // The step may neither start before the last one's end nor end before its start: clocks of two devices laid on one
     // timeline can be off by their resolution, and what overlaps is cut off, so that nothing counts twice.
     void add(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
-    // Figures so far; cheap, whatever the number of steps. `t1_ns` 0: the end of this device's last step; else the end
-    // of the last step of any device, the time from the own end to it being `sync`.
+    // The epoch is cut at `cut_ns`, at or after the last end, before `next` was over: up to there its gap is idle and
+    // its step busy. Of what had not happened by then any later time will do. The last call before figures().
+    void cut(Nanoseconds cut_ns, const StepTimes& next, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
+    // Figures so far; cheap, whatever the number of steps. `t1_ns` 0: the end of this device's last step, or the
+    // cut; else T1 of all devices, the time from the own end to it being `sync`.
     IdleFigures figures(Nanoseconds t1_ns = 0) const;
     Nanoseconds t0_ns() const { return t0_ns_; }
-    Nanoseconds last_end_ns() const { return last_end_ns_; }  // T0 before the first step
+    // Up to where time was accounted for: the end of the last step, T0 before the first, or the cut.
+    Nanoseconds last_end_ns() const { return last_end_ns_; }
     const std::vector<Nanoseconds>& step_ends() const { return ends_; }
 
 private:

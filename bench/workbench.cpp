@@ -360,7 +360,7 @@ PassFigures Workbench::run(const Pass& pass) {
     EpochResult& epoch = figures.epoch;
     epoch.seconds = to_seconds(outcome.idle.t1_ns - outcome.idle.t0_ns);
     epoch.samples = outcome.samples;
-    epoch.skipped_samples = stats.skipped_samples;
+    epoch.skipped_samples = outcome.skipped_samples;
     epoch.bytes = outcome.payload_bytes;
     epoch.steps = outcome.steps;
     epoch.idle = outcome.idle;
@@ -375,20 +375,23 @@ PassFigures Workbench::run(const Pass& pass) {
     epoch.max_rss_bytes = max_rss_bytes();
     epoch.planned_requests = stats.planned_requests;
     epoch.planned_bytes = stats.planned_bytes;
+    epoch.samples_read = stats.delivered_samples;
     epoch.syscalls = stats.engine.syscalls;
     epoch.partial = outcome.partial;
     epoch.device_reads = own_device_reads(before, after);
     if (auditable) {
+        // What was handed to the devices was read and delivered, though a cut leaves its last steps out of the figures.
+        const std::uint64_t batches = outcome.handed_over_batches;
         std::uint64_t expected = 0;
-        for (std::uint64_t batch = 0; batch < std::min(outcome.steps, order.batches()); ++batch) {
+        for (std::uint64_t batch = 0; batch < std::min(batches, order.batches()); ++batch) {
             expected += order.batch_samples(batch);
         }
-        const bool complete = outcome.partial || pass.duration_ns > 0 || outcome.steps == due;
+        const bool complete = outcome.partial || pass.duration_ns > 0 || batches == due;
         epoch.samples_delivered_once = complete && audit.once(expected);
-        epoch.cache = certify(tier_, resident_before_, before, after, asked_bytes(*dataset, order, outcome.steps),
+        epoch.cache = certify(tier_, resident_before_, before, after, asked_bytes(*dataset, order, batches),
                               options_.drop_caches);
     }
-    figures.step_ns = std::move(outcome.step_ns_clipped);
+    figures.step_ns = std::move(outcome.step_ns);
     return figures;
 }
 

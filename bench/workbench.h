@@ -38,7 +38,7 @@ struct Pass {
 
 struct PassFigures {
     EpochResult epoch;
-    std::vector<std::uint32_t> step_ns;
+    std::vector<Nanoseconds> step_ns;
 };
 
 class Workbench {

@@ -75,8 +75,9 @@ public:
     // Blocks until everything enqueued is over; collect() then yields the rest.
     virtual void drain() = 0;
 
-    // An interrupted run does not wait for seconds of steps that lie ahead: from now until the next begin_epoch(),
-    // wait_copied() and drain() return as soon as they safely can, those under way within 50 ms if the device allows.
+    // A run that is interrupted or out of time does not wait for seconds of steps that lie ahead: from now until the next
+    // begin_epoch(), wait_copied() and drain() return as soon as they safely can, those under way within 50 ms if the
+    // device allows. collect() still yields every step in the end, so that the run can tell what was over by then.
     // Any thread, more than once. By default they wait as ever, which is what real copies out of the slab need.
     virtual void abandon_waits() {}
 };

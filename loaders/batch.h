@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 
 #include "core/clock.h"
@@ -66,6 +68,12 @@ public:
 
     // The first open or read of this epoch (T0); 0 while none was issued. Any thread.
     virtual Nanoseconds first_issue_ns() const = 0;
+
+    // Since when there has been a slot for batch `index`, which next() has not yielded: kNoSlotYet while there is none.
+    // Absent where the epoch has no such batch. For an epoch that is cut short while an accelerator waits for it. Any
+    // thread.
+    virtual std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const = 0;
+    static constexpr Nanoseconds kNoSlotYet = std::numeric_limits<Nanoseconds>::max();
 };
 
 }  // namespace feedline

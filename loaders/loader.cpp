@@ -209,6 +209,10 @@ Nanoseconds Loader::first_issue_ns() const {
     return state_->first_issue_ns.load(std::memory_order_relaxed);
 }
 
+std::optional<Nanoseconds> Loader::slot_since_ns(std::uint64_t index) const {
+    return state_->schedule.slot_since_ns(index);
+}
+
 LoaderStats Loader::stats() const {
     LoaderStats stats;
     const Schedule::Totals totals = state_->schedule.totals();

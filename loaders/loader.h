@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -76,6 +77,7 @@ public:
     void release(std::uint64_t index) override;
     void stop() override;
     Nanoseconds first_issue_ns() const override;
+    std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const override;
 
     // stop(), and waits up to `timeout_ns` for the workers. True: all have ended, and nothing will touch the slab any
     // more. False: at least one is still in the kernel.

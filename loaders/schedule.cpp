@@ -203,4 +203,10 @@ Schedule::Totals Schedule::totals() const {
     return totals_;
 }
 
+std::optional<Nanoseconds> Schedule::slot_since_ns(std::uint64_t index) const {
+    const std::lock_guard lock(mutex_);
+    if (index >= total_) return std::nullopt;
+    return index < released_ + slots_ ? slot_since_ns_[index % slots_] : BatchSource::kNoSlotYet;
+}
+
 }  // namespace feedline

@@ -97,6 +97,8 @@ public:
         std::uint64_t delivered_samples = 0;
     };
     Totals totals() const;
+    // As BatchSource::slot_since_ns().
+    std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const;
 
 private:
     BatchState& at(std::uint64_t index) { return states_[index % states_.size()]; }

@@ -63,6 +63,10 @@ public:
         freed_.notify_one();
     }
     Nanoseconds first_issue_ns() const override { return begun_ns_; }
+    std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const override {
+        if (index >= batches_) return std::nullopt;
+        return begun_ns_;
+    }
 
 private:
     std::uint64_t batches_;

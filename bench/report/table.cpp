@@ -300,9 +300,8 @@ std::string details(const Result& result, bool new_dataset, std::size_t width) {
         std::string reads =
             fmt::format("p50 {}, p99 {}, longest {}", format_time(epoch->read_latency_ns.p50),
                         format_time(epoch->read_latency_ns.p99), format_time(epoch->read_latency_ns.max));
-        if (epoch->device_reads && epoch->samples > 0) {
-            reads += fmt::format("; {:.2f} device reads a sample",
-                                 static_cast<double>(*epoch->device_reads) / static_cast<double>(epoch->samples));
+        if (const std::optional<double> device_reads = epoch->device_reads_per_sample()) {
+            reads += fmt::format("; {:.2f} device reads a sample", *device_reads);
         }
         out += wrapped("  reads ", reads, width);
         out += controls_table(result.controls, width);

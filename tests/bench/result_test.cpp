@@ -141,6 +141,7 @@ TEST(Result, FiguresAreTheOnesThatWereMeasured) {
     EXPECT_DOUBLE_EQ(epoch["idle"]["seconds"].get<double>(), 2.5);
     EXPECT_DOUBLE_EQ(epoch["utilization"]["whole_epoch"].get<double>(), 0.75);
     EXPECT_DOUBLE_EQ(result["requests"]["device_reads_per_sample"].get<double>(), 1.02);
+    EXPECT_EQ(result["raw"]["step_ns"], Json::array({60'000'000'000, 500'000'000}));
     EXPECT_EQ(result["bottleneck"], "storage");
     double sum = 0;
     for (const auto& [cause, seconds] : epoch["idle"]["by_cause"].items()) sum += seconds.get<double>();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -74,11 +75,12 @@ private:
 };
 
 // Nanosecond by nanosecond: what is the batch of this gap in?
-Causes integrate(const std::vector<ScheduledBatch>& batches) {
+Causes integrate(const std::vector<ScheduledBatch>& batches,
+                 Nanoseconds until_ns = std::numeric_limits<Nanoseconds>::max()) {
     Causes causes;
     Nanoseconds last_end = 0;
     for (const ScheduledBatch& batch : batches) {
-        for (Nanoseconds t = last_end; t < batch.step.start_ns; ++t) {
+        for (Nanoseconds t = last_end; t < std::min(batch.step.start_ns, until_ns); ++t) {
             if (t >= batch.step.copy_end_ns) {
                 causes[Cause::sync] += 1;
             } else if (t >= batch.step.ready_ns) {
@@ -143,6 +145,36 @@ TEST(TimelineProperty, AnyScheduleSumsUpAndEqualsTheIntegral) {
     }
     for (std::size_t i = 0; i < kCauses; ++i)
         EXPECT_GT(placed[i], 0) << "no schedule had any " << to_string(static_cast<Cause>(i));
+}
+
+TEST(TimelineProperty, AnyScheduleCutAnywhereEqualsTheIntegralUpToThere) {
+    for (unsigned seed = 0; seed < 1'000; ++seed) {
+        RandomSchedule random(seed);
+        const std::vector<ScheduledBatch> batches = random.make();
+        const Nanoseconds cut_ns = random.between(0, batches.back().step.end_ns);
+        Timeline timeline(0);
+        timeline.begin(0);
+        Nanoseconds busy_ns = 0;
+        std::uint64_t steps = 0;
+        for (const ScheduledBatch& batch : batches) {
+            busy_ns += std::max<Nanoseconds>(0, std::min(batch.step.end_ns, cut_ns) - batch.step.start_ns);
+            if (batch.step.end_ns > cut_ns) {
+                timeline.cut(cut_ns, batch.step, batch.slot_ns, batch.trace);
+                break;
+            }
+            timeline.add(batch.step, batch.slot_ns, batch.trace);
+            ++steps;
+        }
+        const IdleFigures figures = timeline.figures();
+        ASSERT_EQ(figures.t1_ns, cut_ns) << "seed " << seed;
+        ASSERT_EQ(figures.steps, steps) << "seed " << seed;
+        ASSERT_EQ(figures.busy_ns, static_cast<double>(busy_ns)) << "seed " << seed;
+        ASSERT_EQ(figures.idle_ns, static_cast<double>(cut_ns - busy_ns)) << "seed " << seed;
+        const Causes expected = integrate(batches, cut_ns);
+        for (std::size_t i = 0; i < kCauses; ++i)
+            ASSERT_NEAR(figures.by_cause.ns[i], expected.ns[i], 1e-6)
+                << to_string(static_cast<Cause>(i)) << ", seed " << seed;
+    }
 }
 
 TEST(TimelineProperty, SeveralDevicesSumUpToo) {

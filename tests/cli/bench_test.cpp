@@ -170,8 +170,24 @@ TEST_F(Bench, ADurationEndsAnEpochEarly) {
     const Ended ended = bench({"--batch-size", "1", "--step-time", "100ms", "--duration", "300ms"});
     ASSERT_EQ(ended.exit_code, 0) << ended.err;
     const Json epoch = results_in(json_).at(0).at("epochs").at(0);
-    EXPECT_LT(epoch.at("steps").get<unsigned>(), kFiles);
+    EXPECT_LE(epoch.at("steps").get<unsigned>(), 2U);  // a third would end after 300 ms
+    EXPECT_EQ(epoch.at("samples"), epoch.at("steps"));
+    EXPECT_DOUBLE_EQ(epoch.at("seconds").get<double>(), 0.3);
     EXPECT_EQ(epoch.at("samples_delivered_once"), true);
+}
+
+TEST_F(Bench, ADurationEndsInTheMiddleOfALongStep) {
+    const Ended ended = bench({"--batch-size", "1", "--step-time", "3600s", "--duration", "1s", "--no-controls"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json result = results_in(json_).at(0);
+    const Json epoch = result.at("epochs").at(0);
+    EXPECT_EQ(epoch.at("steps"), 0);
+    EXPECT_EQ(epoch.at("samples"), 0);
+    EXPECT_DOUBLE_EQ(epoch.at("seconds").get<double>(), 1);
+    EXPECT_LT(epoch.at("idle").at("fraction").get<double>(), 1);
+    EXPECT_EQ(epoch.at("samples_delivered_once"), true);
+    EXPECT_EQ(result.at("raw").at("step_ns").size(), 0U);
+    EXPECT_NE(ended.out.find("not one step was over"), std::string::npos) << ended.out;
 }
 
 TEST_F(Bench, DecodingIsPartOfThePath) {

@@ -350,6 +350,24 @@ TEST(Loader, ASlotIsThereFromTheReleaseOfItsLastBatch) {
 
 // ---- how much is delivered
 
+TEST(Loader, TellsSinceWhenABatchThatDidNotComeHasHadItsSlot) {
+    const auto dataset = RecordDataset::of_files(std::vector<std::uint64_t>(4, 10));
+    const Order order(dataset->size(), shuffled(1));
+    LoaderOptions options;
+    options.slots = 2;
+    const Nanoseconds before = now_ns();
+    Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+    EXPECT_GE(loader.slot_since_ns(1).value(), before);
+    EXPECT_EQ(loader.slot_since_ns(2), BatchSource::kNoSlotYet);
+    ASSERT_NE(loader.next(), nullptr);
+    const Nanoseconds released = now_ns();
+    loader.release(0);
+    EXPECT_GE(loader.slot_since_ns(2).value(), released);
+    EXPECT_LE(loader.slot_since_ns(2).value(), now_ns());
+    EXPECT_EQ(loader.slot_since_ns(3), BatchSource::kNoSlotYet);
+    EXPECT_FALSE(loader.slot_since_ns(4)) << "the epoch has four batches";
+}
+
 TEST(Loader, MaxBatchesEndsTheEpochEarly) {
     const auto dataset = RecordDataset::of_files(some_lengths(50, 4));
     const Order order(dataset->size(), shuffled(10));

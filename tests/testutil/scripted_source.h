@@ -41,6 +41,10 @@ public:
     void release(std::uint64_t index) override;
     void stop() override;
     Nanoseconds first_issue_ns() const override { return options_.first_issue_ns; }
+    std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const override {
+        if (index >= batches_.size()) return std::nullopt;
+        return batches_[index].slot_ns;
+    }
 
     std::vector<std::uint64_t> released() const;  // in the order of the calls
     bool stopped() const;
