@@ -156,7 +156,18 @@ private:
             lane.settle(now_or_cut_ns());
             seen_ = ++handed_over_;
         }
-        hand_over(batch.index);  // from here on `batch` may be refilled
+        release_when_copied(lane.device(), batch.index);
+    }
+
+    // From here on the batch may be refilled. Where the end of its copy is known and the source can wait for it by
+    // itself, no thread of ours has to wake for it.
+    void release_when_copied(Device& device, std::uint64_t index) {
+        const std::optional<Nanoseconds> at_ns = source_.waits_for_slots() ? device.copied_at_ns(index) : std::nullopt;
+        if (at_ns) {
+            source_.release_at(index, *at_ns);
+        } else {
+            hand_over(index);
+        }
     }
 
     // figures_mutex_ held. Nothing is read for an empty batch: then T0 is when it was ready.

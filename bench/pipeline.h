@@ -1,6 +1,7 @@
 // One epoch: batches from a source, onto devices, and what the timeline says about it.
 //
 //     source.next() -> device[k mod D].enqueue(k)      the dispatching thread
+//     source.release_at(k), or where the end of a copy is not known ahead
 //     device.wait_copied(k) -> source.release(k)       the releasing thread
 //     interrupt, duration, progress                    the caller's thread, every 50 ms
 //

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -68,6 +69,11 @@ public:
     // increase. Returns by how much it woke after ce_i (>= 0), as far as it can know; the sum is `oversleep_seconds`.
     virtual Nanoseconds wait_copied(std::uint64_t index) = 0;
 
+    // In place of wait_copied(), for the batch enqueued last: when it would return, where the device knows that ahead.
+    // Then nobody need wait, and wait_copied() must not be called for this batch. Absent: it must. From the enqueuing
+    // thread.
+    virtual std::optional<Nanoseconds> copied_at_ns(std::uint64_t /*index*/) { return std::nullopt; }
+
     // Appends the times of steps that are known and were not collected yet, in order. The emulated device knows them
     // when they are enqueued, so its end_ns may lie in the future.
     virtual void collect(std::vector<StepTimes>& out) = 0;
@@ -75,9 +81,9 @@ public:
     // Blocks until everything enqueued is over; collect() then yields the rest.
     virtual void drain() = 0;
 
-    // A run that is interrupted or out of time does not wait for seconds of steps that lie ahead: from now until the next
-    // begin_epoch(), wait_copied() and drain() return as soon as they safely can, those under way within 50 ms if the
-    // device allows. collect() still yields every step in the end, so that the run can tell what was over by then.
+    // A run that is interrupted or out of time does not wait for seconds of steps that lie ahead: from now until the
+    // next begin_epoch(), wait_copied() and drain() return as soon as they safely can, those under way within 50 ms if
+    // the device allows. collect() still yields every step in the end, so that the run can tell what was over by then.
     // Any thread, more than once. By default they wait as ever, which is what real copies out of the slab need.
     virtual void abandon_waits() {}
 };

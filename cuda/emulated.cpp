@@ -80,6 +80,8 @@ public:
         return std::max<Nanoseconds>(wait_until(copy_end_ns) - copy_end_ns, 0);
     }
 
+    std::optional<Nanoseconds> copied_at_ns(std::uint64_t index) override { return take_copy_end(index); }
+
     void collect(std::vector<StepTimes>& out) override {
         out.insert(out.end(), known_.begin(), known_.end());
         known_.clear();

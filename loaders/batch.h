@@ -63,6 +63,13 @@ public:
     // The slot of batch `index` may be refilled. Called in increasing order of index, once each.
     virtual void release(std::uint64_t index) = 0;
 
+    // Whether release_at() can be called in its place.
+    virtual bool waits_for_slots() const { return false; }
+
+    // The same ahead of time: the slot is free from `at_ns` of the monotonic clock on, and nobody needs to wake then
+    // but who wants it. Only where waits_for_slots(); not mixed with release() in one epoch; from the thread of next().
+    virtual void release_at(std::uint64_t index, Nanoseconds /*at_ns*/) { release(index); }
+
     // Issues no new reads and makes next() return nullptr soon. Callable from any thread, more than once.
     virtual void stop() = 0;
 

@@ -201,6 +201,10 @@ void Loader::release(std::uint64_t index) {
     state_->schedule.release(index);
 }
 
+void Loader::release_at(std::uint64_t index, Nanoseconds at_ns) {
+    state_->schedule.release_at(index, at_ns);
+}
+
 void Loader::stop() {
     state_->schedule.stop();
 }
@@ -219,6 +223,7 @@ LoaderStats Loader::stats() const {
     stats.planned_requests = totals.requests;
     stats.planned_bytes = totals.bytes;
     stats.delivered_samples = totals.delivered_samples;
+    stats.oversleep_ns = totals.oversleep_ns;
     FailureLog failures;
     for (const auto& worker : state_->workers) {
         const Worker::Totals of_worker = worker->totals();

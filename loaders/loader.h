@@ -59,6 +59,7 @@ struct LoaderStats {
     std::uint64_t delivered_samples = 0;
     std::uint64_t skipped_samples = 0;
     std::vector<Oddity> failures;  // by kind: "vanished", "shrank", "grew", "unreadable", "I/O error", "corrupt"
+    Nanoseconds oversleep_ns = 0;  // how late workers woke for slots that were released ahead of time
     Nanoseconds slot_wait_ns = 0;  // workers wanted to issue and had no slot; mean over workers
     EngineCounters engine;         // sum over workers
     Histogram read_latency_ns;     // a request, from issue to completion
@@ -75,6 +76,8 @@ public:
 
     const Batch* next() override;
     void release(std::uint64_t index) override;
+    bool waits_for_slots() const override { return true; }
+    void release_at(std::uint64_t index, Nanoseconds at_ns) override;
     void stop() override;
     Nanoseconds first_issue_ns() const override;
     std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const override;

@@ -17,6 +17,7 @@ Schedule::Schedule(BatchPlanner& planner, const Slab& slab, const ScheduleOption
 
 ClaimStatus Schedule::claim(std::size_t max_reads, std::uint64_t max_bytes, Claim& claim, std::uint64_t& seen) {
     std::unique_lock lock(mutex_);
+    if (released_ < told_) pass_time(now_ns());
     while (true) {
         seen = changes_;
         if (stopped_) return ClaimStatus::finished;
@@ -116,6 +117,11 @@ void Schedule::place() {
     ready_.notify_one();
 }
 
+// Releases what was told to be free by `now`, in order.
+void Schedule::pass_time(Nanoseconds now) {
+    while (released_ < told_ && slot_since_ns_[released_ % slots_] <= now) ++released_;
+}
+
 void Schedule::changed() {
     ++changes_;
     change_.notify_all();
@@ -123,7 +129,25 @@ void Schedule::changed() {
 
 void Schedule::wait_change(std::uint64_t seen) {
     std::unique_lock lock(mutex_);
-    change_.wait(lock, [&] { return changes_ != seen; });
+    while (changes_ == seen) {
+        if (released_ == told_) {
+            change_.wait(lock);
+            continue;
+        }
+        const std::uint64_t awaited = released_;
+        const Nanoseconds at_ns = slot_since_ns_[awaited % slots_];
+        // Steady time is CLOCK_MONOTONIC.
+        change_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+        const Nanoseconds now = now_ns();
+        if (now < at_ns) continue;
+        if (released_ == awaited) {
+            // This worker is the first to wake. The slot was of no use before.
+            totals_.oversleep_ns += now - at_ns;
+            slot_since_ns_[awaited % slots_] = now;
+            pass_time(now);
+        }
+        return;
+    }
 }
 
 Nanoseconds Schedule::complete(BatchState& state, std::uint32_t reads) {
@@ -182,13 +206,23 @@ const Batch* Schedule::next(Nanoseconds check_every_ns, const std::function<void
 }
 
 void Schedule::release(std::uint64_t index) {
+    release_at(index, now_ns());
+}
+
+void Schedule::release_at(std::uint64_t index, Nanoseconds at_ns) {
     const std::lock_guard lock(mutex_);
-    if (index != released_ || index >= delivered_) {
+    if (index != told_ || index >= delivered_) {
         throw Error(ErrorKind::internal, "a batch was released out of order");
     }
-    slot_since_ns_[index % slots_] = now_ns();
-    ++released_;
-    changed();
+    // In order, as slots are: a later one is not free before this one.
+    const bool first = released_ == told_;
+    if (!first) at_ns = std::max(at_ns, slot_since_ns_[(told_ - 1) % slots_]);
+    slot_since_ns_[index % slots_] = at_ns;
+    ++told_;
+    const std::uint64_t released = released_;
+    pass_time(now_ns());
+    // Who waits for an earlier slot will see this one when it wakes.
+    if (first || released_ != released) changed();
 }
 
 void Schedule::stop() {
@@ -206,7 +240,7 @@ Schedule::Totals Schedule::totals() const {
 std::optional<Nanoseconds> Schedule::slot_since_ns(std::uint64_t index) const {
     const std::lock_guard lock(mutex_);
     if (index >= total_) return std::nullopt;
-    return index < released_ + slots_ ? slot_since_ns_[index % slots_] : BatchSource::kNoSlotYet;
+    return index < told_ + slots_ ? slot_since_ns_[index % slots_] : BatchSource::kNoSlotYet;
 }
 
 }  // namespace feedline

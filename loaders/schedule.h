@@ -1,9 +1,11 @@
 // Which batch is where: planned, given a slot, being read, ready, delivered, released. What the workers and the
 // consumer of one Loader share.
 //
-// Batches pass through these stages in order, so five counters say it all:
-//     released <= delivered <= claimed <= placed <= planned <= total,  placed - released <= slots
-// One batch more than there are slots may be planned, so that a slot that becomes free is filled at once.
+// Batches pass through these stages in order, so six counters say it all:
+//     released <= told <= delivered <= claimed <= placed <= planned <= total,  placed - released <= slots
+// The consumer may tell ahead of time when it will release a batch; `released` follows as time passes, whenever
+// somebody looks. One batch more than there are slots may be planned, so that a slot that becomes free is filled at
+// once.
 //
 // Thread-safe. Batches are planned outside the lock, by whichever worker needs one first.
 #pragma once
@@ -66,10 +68,11 @@ public:
 
     // ---- workers
     // Up to `max_reads` reads and, beyond the first, `max_bytes`. Never blocks for long; `seen` is for wait_change().
+    // `no_slot` may also end with the time.
     ClaimStatus claim(std::size_t max_reads, std::uint64_t max_bytes, Claim& claim, std::uint64_t& seen);
     // Plans one batch ahead if none is.
     void plan_ahead();
-    // Blocks until something that claim() looks at has changed since it returned `seen`.
+    // Blocks until something that claim() looks at has changed since it returned `seen`, the time included.
     void wait_change(std::uint64_t seen);
     // `reads` more reads of this batch are over. If they were the last, returns the time from its first issue to its
     // being ready, and the caller must publish() it; else -1.
@@ -86,6 +89,8 @@ public:
     // `check` is called whenever so long has passed in vain.
     const Batch* next(Nanoseconds check_every_ns, const std::function<void()>& check);
     void release(std::uint64_t index);
+    // As BatchSource::release_at().
+    void release_at(std::uint64_t index, Nanoseconds at_ns);
 
     // ---- anyone
     void stop();
@@ -95,6 +100,7 @@ public:
         std::uint64_t requests = 0;
         std::uint64_t bytes = 0;
         std::uint64_t delivered_samples = 0;
+        Nanoseconds oversleep_ns = 0;  // how late who waited woke for slots told ahead
     };
     Totals totals() const;
     // As BatchSource::slot_since_ns().
@@ -106,6 +112,7 @@ private:
     void plan(std::unique_lock<std::mutex>& lock);
     bool has_room(const PlannedBatch& plan);
     void place();
+    void pass_time(Nanoseconds now);
     void changed();
 
     BatchPlanner& planner_;
@@ -115,14 +122,16 @@ private:
     std::optional<ReplayedBatch> replayed_;
 
     mutable std::mutex mutex_;
-    std::condition_variable change_;          // for workers
-    std::condition_variable ready_;           // for the consumer
-    std::vector<BatchState> states_;          // slots + 1
-    std::vector<Nanoseconds> slot_since_ns_;  // by slot: when it became free last; batch i takes slot i % slots
+    std::condition_variable change_;  // for workers
+    std::condition_variable ready_;   // for the consumer
+    std::vector<BatchState> states_;  // slots + 1
+    // By slot: when it became free last, or will be; batch i takes slot i % slots.
+    std::vector<Nanoseconds> slot_since_ns_;
     std::uint64_t planned_ = 0;
     std::uint64_t placed_ = 0;
     std::uint64_t claimed_ = 0;
     std::uint64_t delivered_ = 0;
+    std::uint64_t told_ = 0;
     std::uint64_t released_ = 0;
     std::uint64_t changes_ = 0;
     bool planning_ = false;

@@ -6,6 +6,7 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <ctime>
 #include <memory>
@@ -35,7 +36,16 @@ public:
 
     const Batch* next() override {
         std::unique_lock lock(mutex_);
-        freed_.wait(lock, [this] { return stopped_ || next_ - released_ < kSlots; });
+        while (!stopped_ && next_ - released_ >= kSlots) {
+            const Nanoseconds at_ns = released_ < told_ ? free_at_ns_[released_ % kSlots] : 0;
+            if (at_ns == 0) {
+                freed_.wait(lock);
+            } else if (now_ns() >= at_ns) {
+                ++released_;
+            } else {
+                freed_.wait_until(lock, std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+            }
+        }
         if (stopped_ || next_ == batches_) return nullptr;
         Batch& batch = batch_[next_ % kSlots];
         std::vector<SampleView>& samples = samples_[next_ % kSlots];
@@ -54,6 +64,12 @@ public:
             released_ = index + 1;
         }
         freed_.notify_one();
+    }
+    bool waits_for_slots() const override { return true; }
+    void release_at(std::uint64_t index, Nanoseconds at_ns) override {
+        std::lock_guard lock(mutex_);
+        free_at_ns_[index % kSlots] = at_ns;
+        told_ = index + 1;
     }
     void stop() override {
         {
@@ -77,7 +93,9 @@ private:
     std::mutex mutex_;
     std::condition_variable freed_;
     std::uint64_t next_ = 0;
+    std::uint64_t told_ = 0;
     std::uint64_t released_ = 0;
+    std::array<Nanoseconds, kSlots> free_at_ns_{};
     bool stopped_ = false;
 };
 

@@ -87,7 +87,7 @@ private:
     std::unique_ptr<Device> inner_;
 };
 
-// Tells the times of a step only when later ones were enqueued, as a device with events does.
+// Tells the times of a step and of its copy only when later ones were enqueued, as a device with events does.
 class LateDevice final : public Wrapper {
 public:
     using Wrapper::Wrapper;

@@ -158,6 +158,27 @@ TEST(Pipeline, WarmupStepsAreSharedByTheAccelerators) {
     EXPECT_NEAR(outcome.idle.steady_fraction.value(), (device_0 + device_1) / 2, 0.02);
 }
 
+TEST(Pipeline, SlotsAreReleasedAheadWhereBothSidesCan) {
+    for (const bool source_can : {false, true}) {
+        for (const bool device_can : {false, true}) {
+            Rig rig;
+            rig.device.step_ns = 2 * kMs;
+            rig.device.h2d_latency_ns = kMs;
+            auto device = make_emulated_device(rig.device, rig.clock);
+            if (!device_can) device = std::make_unique<LateDevice>(std::move(device));
+            rig.devices.push_back(std::move(device));
+            ScriptedSource source(constant_rate(3, 5 * kMs),
+                                  {.first_issue_ns = kT0, .slots = 2, .waits_for_slots = source_can});
+            const EpochOutcome outcome = rig.run(source, 0);
+            EXPECT_EQ(outcome.idle.t1_ns, kT0 + 18 * kMs);
+            EXPECT_EQ(source.released(), first_indices(3));
+            std::vector<Nanoseconds> copied;
+            if (source_can && device_can) copied = {kT0 + 6 * kMs, kT0 + 11 * kMs, kT0 + 16 * kMs};
+            EXPECT_EQ(source.released_at(), copied);
+        }
+    }
+}
+
 TEST(Pipeline, LateWakingIsOversleepAndNotBusyTime) {
     constexpr std::uint64_t kBatches = 40;
     const auto run = [](Nanoseconds late_ns) {

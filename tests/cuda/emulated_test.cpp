@@ -133,6 +133,20 @@ TEST(Emulated, SerialCopiesOnlyBetweenSteps) {
     EXPECT_THAT(times[2], Equals(StepTimes{2, 500, 500, 550, 550, 650}));
 }
 
+TEST(Emulated, TellsTheEndOfACopyAheadInPlaceOfTheWait) {
+    ManualClock clock;
+    const auto device = make_emulated_device(options(2, 100, 10), clock);
+    device->begin_epoch(8);
+    std::vector<StepTimes> times;
+    for (std::uint64_t i = 0; i < 5; ++i) {
+        device->enqueue(i, nullptr, 8, 0);
+        device->collect(times);
+        EXPECT_EQ(device->copied_at_ns(i), times.back().copy_end_ns);
+        EXPECT_THROW(device->wait_copied(i), Error);
+    }
+    EXPECT_EQ(clock.sleeps(), 0U);
+}
+
 TEST(Emulated, AgreesWithAnEventSimulationOnRandomSchedules) {
     std::mt19937_64 random(20);
     for (int schedule = 0; schedule < 600; ++schedule) {

@@ -350,6 +350,48 @@ TEST(Loader, ASlotIsThereFromTheReleaseOfItsLastBatch) {
 
 // ---- how much is delivered
 
+TEST(Loader, ASlotReleasedAheadIsTakenFromThenOn) {
+    const auto dataset = RecordDataset::of_files(some_lengths(60, 4));
+    const Order order(dataset->size(), shuffled(5));
+    for (const unsigned threads : {1U, 3U}) {
+        for (const unsigned slots : {1U, 3U}) {
+            LoaderOptions options;
+            options.slots = slots;
+            options.threads = threads;
+            Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+            std::vector<Nanoseconds> free_at_ns;
+            Delivery delivery;
+            while (const Batch* batch = loader.next()) {
+                expect_batch(*batch, *dataset, order, delivery);
+                const std::uint64_t index = batch->index;
+                if (index >= slots) {
+                    EXPECT_GE(batch->slot_ns, free_at_ns[index - slots]);
+                    EXPECT_GE(batch->first_issue_ns, free_at_ns[index - slots]);
+                }
+                // Some are free at once, and some before the one in front of them.
+                free_at_ns.push_back(now_ns() + static_cast<Nanoseconds>(index % 3) * 2'000'000);
+                loader.release_at(index, free_at_ns.back());
+            }
+            EXPECT_EQ(delivery.batches.size(), 12U);
+        }
+    }
+}
+
+TEST(Loader, StopDoesNotWaitForSlotsReleasedAhead) {
+    const auto dataset = RecordDataset::of_files(std::vector<std::uint64_t>(4, 10));
+    const Order order(dataset->size(), shuffled(1));
+    LoaderOptions options;
+    options.slots = 1;
+    Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+    ASSERT_NE(loader.next(), nullptr);
+    const Nanoseconds hour_ahead = now_ns() + 3600 * kNanosecondsPerSecond;
+    loader.release_at(0, hour_ahead);
+    EXPECT_EQ(loader.slot_since_ns(1), hour_ahead);
+    EXPECT_THROW(loader.release_at(0, hour_ahead), Error);
+    EXPECT_TRUE(loader.finish(60 * kNanosecondsPerSecond));
+    EXPECT_EQ(loader.stats().oversleep_ns, 0);
+}
+
 TEST(Loader, TellsSinceWhenABatchThatDidNotComeHasHadItsSlot) {
     const auto dataset = RecordDataset::of_files(std::vector<std::uint64_t>(4, 10));
     const Order order(dataset->size(), shuffled(1));

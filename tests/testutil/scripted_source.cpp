@@ -44,6 +44,14 @@ void ScriptedSource::release(std::uint64_t index) {
     changed_.notify_all();
 }
 
+void ScriptedSource::release_at(std::uint64_t index, Nanoseconds at_ns) {
+    {
+        std::lock_guard lock(mutex_);
+        released_at_.push_back(at_ns);
+    }
+    release(index);
+}
+
 void ScriptedSource::stop() {
     {
         std::lock_guard lock(mutex_);
@@ -55,6 +63,11 @@ void ScriptedSource::stop() {
 std::vector<std::uint64_t> ScriptedSource::released() const {
     std::lock_guard lock(mutex_);
     return released_;
+}
+
+std::vector<Nanoseconds> ScriptedSource::released_at() const {
+    std::lock_guard lock(mutex_);
+    return released_at_;
 }
 
 bool ScriptedSource::stopped() const {

@@ -28,6 +28,7 @@ struct ScriptedSourceOptions {
     Clock* clock = nullptr;                        // next() returns at ready_ns of this clock; null: at once
     std::optional<std::uint64_t> fail_at{};        // next() throws Error{io} instead of this batch
     std::optional<std::uint64_t> block_at{};       // next() hangs there until stop()
+    bool waits_for_slots = false;                  // release_at() is noted, and the slot free at once
     std::function<void(std::uint64_t)> on_next{};  // called on the thread in next(), before it waits for anything
 };
 
@@ -39,6 +40,8 @@ public:
 
     const Batch* next() override;
     void release(std::uint64_t index) override;
+    bool waits_for_slots() const override { return options_.waits_for_slots; }
+    void release_at(std::uint64_t index, Nanoseconds at_ns) override;
     void stop() override;
     Nanoseconds first_issue_ns() const override { return options_.first_issue_ns; }
     std::optional<Nanoseconds> slot_since_ns(std::uint64_t index) const override {
@@ -46,7 +49,8 @@ public:
         return batches_[index].slot_ns;
     }
 
-    std::vector<std::uint64_t> released() const;  // in the order of the calls
+    std::vector<std::uint64_t> released() const;   // in the order of the calls
+    std::vector<Nanoseconds> released_at() const;  // what was told ahead, in the order of the calls
     bool stopped() const;
 
 private:
@@ -57,6 +61,7 @@ private:
     std::condition_variable changed_;
     std::uint64_t next_ = 0;
     std::vector<std::uint64_t> released_;
+    std::vector<Nanoseconds> released_at_;
     bool stopped_ = false;
 };
 
