@@ -23,12 +23,13 @@ std::string metadata_state(std::string_view kind, bool dropped) {
 }  // namespace
 
 CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_before, const DeviceCounters& before,
-                         const DeviceCounters& after, std::uint64_t logical_bytes, bool metadata_dropped) {
+                         const DeviceCounters& after, const AskedBytes& asked, bool metadata_dropped) {
     CacheCertificate out;
     out.verdict = "unknown";
     out.witness = "none";
     out.resident_before = resident_before;
-    out.logical_bytes = logical_bytes;
+    out.logical_bytes = asked.logical;
+    out.least_bytes = asked.least;
     const std::string_view kind = filesystem_class(tier.fs_type);
     out.metadata = metadata_state(kind, metadata_dropped);
 
@@ -49,9 +50,9 @@ CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_be
         out.device_bytes = of_device;
         out.witness = "diskstats " + tier.block_device;
     }
-    if (!out.device_bytes || !resident_before || logical_bytes == 0 || tier.compressed) return out;
+    if (!out.device_bytes || !resident_before || asked.least == 0 || tier.compressed) return out;
 
-    const double from_device = static_cast<double>(*out.device_bytes) / static_cast<double>(logical_bytes);
+    const double from_device = static_cast<double>(*out.device_bytes) / static_cast<double>(asked.least);
     const bool cold = *resident_before <= kNothing && from_device >= kMost;
     const bool warm = *resident_before >= 1 - kNothing && from_device <= kNothing;
     // Bytes that were counted came from a device even where we cannot name it. That none were counted proves nothing

@@ -51,24 +51,36 @@ struct CacheCertificate {
     std::optional<std::uint64_t> device_bytes;
     std::uint64_t logical_bytes = 0;  // distinct pages asked for x page size
     std::string witness;              // of device_bytes: "/proc/self/io", "diskstats vda", "none"
+    std::uint64_t least_bytes = 0;    // AskedBytes::least
 };
 
-// cold: at most 1 % resident before and at least 95 % from the device; warm: at least 99 % resident and at most 1 %
-// from the device; mixed: neither. unknown: on network and FUSE filesystems, which no counter of this machine sees;
-// compressed ones; loop devices with a cached file below (unless warm); without an answer on residency. Filesystems in
-// memory are always warm. `metadata_dropped`: drop_caches() ran just before, and the index was not read since.
-CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_before, const DeviceCounters& before,
-                         const DeviceCounters& after, std::uint64_t logical_bytes, bool metadata_dropped);
+// What an epoch asks for.
+struct AskedBytes {
+    std::uint64_t logical = 0;  // distinct pages x page size
+    // The least that a device delivers for it: distinct blocks x block size, where a read may bring less than a page (a
+    // filesystem of smaller blocks, O_DIRECT at the end of a file). Never more than `logical`.
+    std::uint64_t least = 0;
+};
 
-// Counts the distinct pages of 4 KiB that extents touch. Extents that come in order of shard and offset cost no memory
-// but one entry a shard. Not thread-safe.
+// cold: at most 1 % resident before and at least 95 % of the least that must come from the device came from it; warm:
+// at least 99 % resident and at most 1 % of that from the device; mixed: neither. unknown: on network and FUSE
+// filesystems, which no counter of this machine sees; compressed ones; loop devices with a cached file below (unless
+// warm); without an answer on residency. Filesystems in memory are always warm. `metadata_dropped`: drop_caches() ran
+// just before, and the index was not read since.
+CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_before, const DeviceCounters& before,
+                         const DeviceCounters& after, const AskedBytes& asked, bool metadata_dropped);
+
+// Counts the distinct pages of 4 KiB, or other units, that extents touch. Extents that come in order of shard and
+// offset cost no memory but one entry a shard. Not thread-safe.
 class PageCount {
 public:
     static constexpr std::uint64_t kPageBytes = 4096;
 
+    explicit PageCount(std::uint64_t unit_bytes = kPageBytes) : unit_bytes_(unit_bytes) {}
+
     void add(std::span<const Extent> extents);
     std::uint64_t pages();
-    std::uint64_t bytes() { return pages() * kPageBytes; }
+    std::uint64_t bytes() { return pages() * unit_bytes_; }
 
 private:
     struct Run {
@@ -76,11 +88,16 @@ private:
         std::uint64_t first_page;
         std::uint64_t last_page;
     };
+    std::uint64_t unit_bytes_;
     std::vector<Run> runs_;
 };
 
 // Distinct pages times the page size, for all samples of the dataset, or for these (in any order, repeated or not).
 std::uint64_t logical_bytes(const Dataset& dataset);
 std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> ids);
+
+// The same in blocks of another size, a power of two.
+std::uint64_t bytes_in_blocks(const Dataset& dataset, std::uint64_t block_bytes);
+std::uint64_t bytes_in_blocks(const Dataset& dataset, std::span<const SampleId> ids, std::uint64_t block_bytes);
 
 }  // namespace feedline

@@ -15,8 +15,8 @@ constexpr std::size_t kSamplesAtATime = 65'536;
 void PageCount::add(std::span<const Extent> extents) {
     for (const Extent& extent : extents) {
         if (extent.length_bytes == 0) continue;
-        const Run run{extent.shard, extent.offset_bytes / kPageBytes,
-                      (extent.offset_bytes + extent.length_bytes - 1) / kPageBytes};
+        const Run run{extent.shard, extent.offset_bytes / unit_bytes_,
+                      (extent.offset_bytes + extent.length_bytes - 1) / unit_bytes_};
         if (!runs_.empty()) {
             Run& last = runs_.back();
             if (last.shard == run.shard && run.first_page >= last.first_page && run.first_page <= last.last_page + 1) {
@@ -45,8 +45,8 @@ std::uint64_t PageCount::pages() {
     return pages;
 }
 
-std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> ids) {
-    PageCount count;
+std::uint64_t bytes_in_blocks(const Dataset& dataset, std::span<const SampleId> ids, std::uint64_t block_bytes) {
+    PageCount count(block_bytes);
     std::vector<Extent> extents;
     for (std::size_t first = 0; first < ids.size(); first += kSamplesAtATime) {
         const auto part = ids.subspan(first, std::min(kSamplesAtATime, ids.size() - first));
@@ -57,11 +57,11 @@ std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> id
     return count.bytes();
 }
 
-std::uint64_t logical_bytes(const Dataset& dataset) {
+std::uint64_t bytes_in_blocks(const Dataset& dataset, std::uint64_t block_bytes) {
     const std::uint64_t samples = dataset.size();
     // A file a sample: no two share a page, and nothing need be remembered of a million of them.
     const bool file_a_sample = dataset.info().shards == samples;
-    PageCount all;
+    PageCount all(block_bytes);
     std::uint64_t bytes = 0;
     std::vector<SampleId> ids;
     std::vector<Extent> extents;
@@ -71,7 +71,7 @@ std::uint64_t logical_bytes(const Dataset& dataset) {
         std::iota(ids.begin(), ids.end(), first);
         dataset.locate(ids, extents);
         if (file_a_sample) {
-            PageCount part;
+            PageCount part(block_bytes);
             part.add(extents);
             bytes += part.bytes();
         } else {
@@ -79,6 +79,14 @@ std::uint64_t logical_bytes(const Dataset& dataset) {
         }
     }
     return file_a_sample ? bytes : all.bytes();
+}
+
+std::uint64_t logical_bytes(const Dataset& dataset) {
+    return bytes_in_blocks(dataset, PageCount::kPageBytes);
+}
+
+std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> ids) {
+    return bytes_in_blocks(dataset, ids, PageCount::kPageBytes);
 }
 
 }  // namespace feedline

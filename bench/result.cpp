@@ -49,6 +49,7 @@ Json cache_json(const CacheCertificate& cache) {
             {"resident_before", or_null(cache.resident_before)},
             {"device_bytes", or_null(cache.device_bytes)},
             {"logical_bytes", cache.logical_bytes},
+            {"least_bytes", cache.least_bytes},
             {"witness", cache.witness}};
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/sysmacros.h>
 
 #include <algorithm>
@@ -236,7 +237,12 @@ TierInfo tier_info(const std::string& path) {
         unknown.fs_type = "unknown";
         return unknown;
     }
-    return describe_mount(*mount, mounts);
+    TierInfo tier = describe_mount(*mount, mounts);
+    struct statvfs filesystem {};
+    // Some network filesystems call a block what they like to transfer at once; no matter, for only less than a page
+    // counts.
+    if (::statvfs(real.get(), &filesystem) == 0 && filesystem.f_frsize >= 512) tier.block_bytes = filesystem.f_frsize;
+    return tier;
 }
 
 std::optional<std::uint64_t> parse_process_read_bytes(std::string_view proc_io) {

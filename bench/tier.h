@@ -20,6 +20,7 @@ struct TierInfo {
     // "local-ssd", "local-hdd", "virtual-disk" (a guest's disk, whose kind its kernel does not know), "loop", "ram",
     // "network", "fuse", "unknown"
     std::string tier_kind = "unknown";
+    std::uint64_t block_bytes = 4096;  // the least that the filesystem reads at once
     // The filesystem keeps fewer bytes than the files have, so bytes read say nothing about pages.
     bool compressed = false;
     // A loop device that reads its backing file through the page cache: what it delivers may come from memory.

@@ -50,11 +50,15 @@ std::shared_ptr<Decoder> make_decoder(DecodeMode mode) {
     return nullptr;
 }
 
-// Distinct pages of the samples in the first `batches` batches, in bytes.
-std::uint64_t asked_bytes(const Dataset& dataset, const Order& order, std::uint64_t batches) {
-    if (batches == order.batches() && order.samples() == dataset.size()) return logical_bytes(dataset);
-    const std::vector<SampleId> ids = first_samples(order, batches);
-    return logical_bytes(dataset, ids);
+// Of the samples in the first `batches` batches. `block_bytes`: the least that a read brings.
+AskedBytes asked_bytes(const Dataset& dataset, const Order& order, std::uint64_t batches, std::uint64_t block_bytes) {
+    const bool all = batches == order.batches() && order.samples() == dataset.size();
+    const std::vector<SampleId> ids = all ? std::vector<SampleId>() : first_samples(order, batches);
+    const auto in_blocks = [&](std::uint64_t bytes) {
+        return all ? bytes_in_blocks(dataset, bytes) : bytes_in_blocks(dataset, ids, bytes);
+    };
+    const std::uint64_t pages = in_blocks(PageCount::kPageBytes);
+    return {pages, block_bytes < PageCount::kPageBytes ? in_blocks(block_bytes) : pages};
 }
 
 bool synchronous(EngineKind kind) {
@@ -388,8 +392,10 @@ PassFigures Workbench::run(const Pass& pass) {
         }
         const bool complete = outcome.partial || pass.duration_ns > 0 || batches == due;
         epoch.samples_delivered_once = complete && audit.once(expected);
-        epoch.cache = certify(tier_, resident_before_, before, after, asked_bytes(*dataset, order, batches),
-                              options_.drop_caches);
+        const Alignment& alignment = pass.engine.alignment;
+        const std::uint64_t block_bytes = alignment.direct() ? alignment.offset_bytes : tier_.block_bytes;
+        epoch.cache = certify(tier_, resident_before_, before, after,
+                              asked_bytes(*dataset, order, batches, block_bytes), options_.drop_caches);
     }
     figures.step_ns = std::move(outcome.step_ns);
     return figures;

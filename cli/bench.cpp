@@ -28,7 +28,8 @@ void take(const OptionBinding& binding, const std::vector<std::string>& values) 
     }
     for (const std::string& value : values) {
         // Ends parsing, prints, and exits with 0, whatever else is missing.
-        if (info.list != nullptr && value == "help") throw CLI::CallForVersion(info.list(), CLI::ExitCodes::Success);
+        if (info.list != nullptr && (value == "help" || value == "list"))
+            throw CLI::CallForVersion(info.list(), CLI::ExitCodes::Success);
         binding.set(value);
     }
 }

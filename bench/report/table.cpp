@@ -193,13 +193,19 @@ std::string workload_line(const Result& result) {
                        format_per_second(demand * result.accelerators));
 }
 
-// Samples a second of a result: of its repetitions the middle one.
-double typical_rate(const Result& result) {
+// Samples a second of each repetition, the slowest first.
+std::vector<double> rates_of(const Result& result) {
     std::vector<double> rates;
     for (const std::vector<EpochResult>& round : result.rounds) {
         if (!round.empty()) rates.push_back(round.back().samples_per_second());
     }
     std::sort(rates.begin(), rates.end());
+    return rates;
+}
+
+// Of its repetitions the middle one.
+double typical_rate(const Result& result) {
+    const std::vector<double> rates = rates_of(result);
     const std::size_t half = rates.size() / 2;
     return rates.size() % 2 == 1 ? rates[half] : (rates[half - 1] + rates[half]) / 2;
 }
@@ -226,7 +232,13 @@ std::string best_line(const std::string& tier, std::vector<const Result*> result
         return fmt::format("{}, but {} is within {}, too close to call", text, next.engine,
                            format_percent(std::max(more, 0.0)));
     }
-    return fmt::format("{}, {} more than {}", text, format_percent(more), next.engine);
+    text += fmt::format(", {} more than {}", format_percent(more), next.engine);
+    const std::vector<double> of_best = rates_of(best);
+    const std::vector<double> of_next = rates_of(next);
+    // One run does not know how far another would be from it.
+    if (of_best.size() < 2 || of_next.size() < 2) return text + " (one round; --rounds 3 or more tells how sure)";
+    if (of_best.front() <= of_next.back()) return text + ", but their rounds overlap: too close to call";
+    return text;
 }
 
 // A bar for each cause that takes time.
@@ -326,7 +338,7 @@ std::string headline_warning(const Result& result) {
             if (epoch->cache.device_bytes) {
                 why += fmt::format(", {} of {} from the device",
                                    format_size(static_cast<double>(*epoch->cache.device_bytes)),
-                                   format_size(static_cast<double>(epoch->cache.logical_bytes)));
+                                   format_size(static_cast<double>(epoch->cache.least_bytes)));
             }
             why += ")";
         }

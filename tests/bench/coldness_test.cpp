@@ -19,6 +19,10 @@ using test::write_file;
 
 constexpr std::uint64_t kPage = PageCount::kPageBytes;
 
+AskedBytes asked(const Dataset& dataset) {
+    return {logical_bytes(dataset), logical_bytes(dataset)};
+}
+
 // Samples at given places in given files.
 class ExtentDataset final : public Dataset {
 public:
@@ -87,13 +91,13 @@ TEST(Coldness, ProcessReadBytesSeeAColdRead) {
     if (!resident) GTEST_SKIP() << "this kernel tells nothing about residency";
     const DeviceCounters before = device_counters(tier);
     warm_up(dataset, 2, {}, interrupt);
-    const CacheCertificate cold = certify(tier, resident, before, device_counters(tier), logical_bytes(dataset), false);
+    const CacheCertificate cold = certify(tier, resident, before, device_counters(tier), asked(dataset), false);
     EXPECT_GE(cold.device_bytes.value(), logical_bytes(dataset) * 95 / 100);
     EXPECT_EQ(cold.witness, "/proc/self/io");
     const DeviceCounters again = device_counters(tier);
     warm_up(dataset, 2, {}, interrupt);
     const CacheCertificate warm =
-        certify(tier, resident_fraction(dataset, 2), again, device_counters(tier), logical_bytes(dataset), false);
+        certify(tier, resident_fraction(dataset, 2), again, device_counters(tier), asked(dataset), false);
     EXPECT_LE(warm.device_bytes.value(), logical_bytes(dataset) / 100);
     if (tier.tier_kind != "unknown" && !tier.cached_below) {
         EXPECT_EQ(cold.verdict, "cold");
@@ -165,7 +169,7 @@ struct Case {
     const char* fs_type;
     const char* tier_kind;
     std::optional<double> resident;
-    std::optional<std::uint64_t> process;  // bytes between the two looks, of 1000 logical
+    std::optional<std::uint64_t> process;  // bytes between the two looks, of 1000 that must come
     std::optional<std::uint64_t> device;
     bool dropped;
     const char* verdict;
@@ -195,11 +199,12 @@ TEST_P(Certificate, FollowsTheRules) {
         before.device_read_bytes = 70'000;
         after.device_read_bytes = 70'000 + *c.device;
     }
-    const CacheCertificate certificate = certify(tier, c.resident, before, after, 1'000, c.dropped);
+    const CacheCertificate certificate = certify(tier, c.resident, before, after, {4'000, 1'000}, c.dropped);
     EXPECT_EQ(certificate.verdict, c.verdict);
     EXPECT_EQ(certificate.metadata, c.metadata);
     EXPECT_EQ(certificate.witness, c.witness);
-    EXPECT_EQ(certificate.logical_bytes, 1'000U);
+    EXPECT_EQ(certificate.logical_bytes, 4'000U);
+    EXPECT_EQ(certificate.least_bytes, 1'000U);
     EXPECT_EQ(certificate.resident_before, c.resident);
 }
 
@@ -246,7 +251,7 @@ TEST(Certificate, CountersThatWentBackTellNothing) {
     before.process_read_bytes = 10;
     DeviceCounters after;
     after.process_read_bytes = 9;
-    const CacheCertificate certificate = certify(tier, 0.0, before, after, 1'000, false);
+    const CacheCertificate certificate = certify(tier, 0.0, before, after, {1'000, 1'000}, false);
     EXPECT_EQ(certificate.verdict, "unknown");
     EXPECT_FALSE(certificate.device_bytes);
 }
@@ -257,7 +262,7 @@ TEST(Certificate, NothingReadProvesNothing) {
     tier.tier_kind = "local-ssd";
     DeviceCounters none;
     none.process_read_bytes = 0;
-    EXPECT_EQ(certify(tier, 0.0, none, none, 0, false).verdict, "unknown");
+    EXPECT_EQ(certify(tier, 0.0, none, none, {}, false).verdict, "unknown");
 }
 
 TEST(PageCount, PagesOfWholeFiles) {
@@ -266,6 +271,13 @@ TEST(PageCount, PagesOfWholeFiles) {
     const std::vector<SampleId> some{2, 0, 2};
     EXPECT_EQ(logical_bytes(dataset, some), 3 * kPage);
     EXPECT_EQ(logical_bytes(dataset, {}), 0U);
+}
+
+TEST(PageCount, CountsInOtherUnits) {
+    PageCount count(512);
+    const Extent extents[] = {{0, 1, 0}, {511, 2, 1}, {1024, 761, 2}};
+    count.add(extents);
+    EXPECT_EQ(count.bytes(), (1 + 2 + 2) * 512U);
 }
 
 TEST(PageCount, NeighboursShareAPage) {

@@ -26,7 +26,7 @@ inline EpochResult hand_made_epoch() {
     epoch.idle.by_cause[Cause::read] = 2.0e9;
     epoch.idle.by_cause[Cause::open] = 0.4e9;
     epoch.idle.by_cause[Cause::h2d] = 0.1e9;
-    epoch.cache = {"cold", "warm", 0.0, 102'400'000, 102'400'000, "/proc/self/io"};
+    epoch.cache = {"cold", "warm", 0.0, 102'400'000, 102'400'000, "/proc/self/io", 102'400'000};
     epoch.h2d_bytes = 100'001'000;
     epoch.padding_bytes = 1000;
     epoch.read_latency_ns = {2'000'000, 3'000'000, 9'000'000, 12'000'000};

@@ -73,6 +73,7 @@ const std::pair<const char*, const char*> kSchema[] = {
     {"results.[].epochs.[].cache.resident_before", "number?"},
     {"results.[].epochs.[].cache.device_bytes", "number?"},
     {"results.[].epochs.[].cache.logical_bytes", "number"},
+    {"results.[].epochs.[].cache.least_bytes", "number"},
     {"results.[].epochs.[].cache.witness", "string"},
     {"results.[].epochs.[].slot_wait_seconds", "number"},
     {"results.[].epochs.[].oversleep_seconds", "number"},

@@ -438,6 +438,21 @@ TEST_F(Bench, ARunThatIsNotColdSaysSoFirst) {
     }
 }
 
+TEST_F(Bench, SmallRecordsAreColdForEveryEngine) {
+    // Less than a page each, of which O_DIRECT reads only what there is.
+    const std::string small = dir_ / "small";
+    for (unsigned i = 0; i < 64; ++i) test::write_file(small + "/a/" + std::to_string(i), test::pattern(700, i));
+    const Ended ended = run_program(
+        {"bench", small, "--no-controls", "--cache", "cold", "--engine", "pread,uring,uring-direct", "--json", json_});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    std::set<std::string> verdicts;
+    for (const Json& result : results_in(json_)) {
+        verdicts.insert(result.at("epochs").at(0).at("cache").at("verdict").get<std::string>());
+        if (result.at("dataset").at("tier_kind") == "ram") GTEST_SKIP() << "TMPDIR lies in memory";
+    }
+    EXPECT_EQ(verdicts.size(), 1U) << "one tier, read in the same state: " << ended.out;
+}
+
 TEST_F(Bench, AResultForAPipeThatNobodyReadsIsAnErrorAndNoHang) {
     ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
     const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--json", dir_ / "pipe"});
