@@ -137,7 +137,7 @@ void check_outputs(std::span<const Output> outputs, std::span<const DatasetArgum
         for (const DatasetArgument& dataset : datasets) {
             std::error_code error;
             const fs::path directory = fs::canonical(dataset.path, error);
-            if (!error && is_inside(resolved(output.path), directory)) refuse_inside(output, dataset.path);
+            if (!error && is_inside(resolved(output.path), directory)) refuse_inside(output, directory.string());
         }
     }
 }
