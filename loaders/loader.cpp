@@ -56,7 +56,10 @@ struct Loader::State {
           plan_options{.alignment = options.engine.alignment, .slots = options.slots},
           planner(*dataset, order, plan_options, slab->bytes()),
           schedule(planner, *slab,
-                   {.slots = options.slots, .batches = batches_to_deliver(order, options), .open = !options.replay}) {
+                   {.slots = options.slots,
+                    .batches = batches_to_deliver(order, options),
+                    .open = !options.replay,
+                    .alignment_bytes = start_alignment(options.engine.alignment)}) {
         const WorkerContext context{*dataset, *slab,         decoder.get(), options, options.make_engine,
                                     schedule, first_issue_ns};
         for (unsigned i = 0; i < options.threads; ++i) workers.push_back(std::make_unique<Worker>(context, i));

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/units.h"
+#include "loaders/ring.h"
 
 namespace feedline {
 namespace {
@@ -16,16 +17,8 @@ constexpr std::size_t kPiece = 256;
 // Above so many samples staging_need() does not visit them all: a few seconds of planning for nothing but a tight fit.
 constexpr std::uint64_t kExactSamples = 20'000'000;
 
-// Every request starts on a cache line of its own: two workers never write to one line, and the kernel copies faster to
-// an aligned address.
-constexpr std::uint64_t kLineBytes = 64;
-
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
-}
-
-std::uint64_t start_alignment(const Alignment& alignment) {
-    return std::max<std::uint64_t>(kLineBytes, alignment.memory_bytes);
 }
 
 // Whether `next` follows `run` in its shard and may be read with it.
@@ -103,6 +96,11 @@ std::uint64_t worst_footprint(const PlanOptions& options, std::uint64_t length_b
 
 }  // namespace
 
+std::uint64_t start_alignment(const Alignment& alignment) {
+    constexpr std::uint64_t kLineBytes = 64;
+    return std::max<std::uint64_t>(kLineBytes, alignment.memory_bytes);
+}
+
 StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options) {
     std::uint64_t samples = 0;
     for (const Order& order : epochs) samples += order.samples();
@@ -127,11 +125,7 @@ StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, 
 
 BatchPlanner::BatchPlanner(const Dataset& dataset, const Order& order, const PlanOptions& options,
                            std::uint64_t slab_bytes)
-    : dataset_(dataset),
-      order_(order),
-      options_(options),
-      ring_(slab_bytes, start_alignment(options.alignment)),
-      extents_(kPiece) {}
+    : dataset_(dataset), order_(order), options_(options), slab_bytes_(slab_bytes), extents_(kPiece) {}
 
 bool BatchPlanner::next(PlannedBatch& out) {
     if (next_batch_ == order_.batches()) return false;
@@ -147,14 +141,12 @@ bool BatchPlanner::next(PlannedBatch& out) {
         append(at, std::min(kPiece, ids_.size() - at), out);
     }
     if (!out.reads.empty()) close_run(out);
-    if (out.bytes > ring_.bytes()) {
+    if (out.bytes > slab_bytes_) {
         throw Error(ErrorKind::usage, fmt::format("batch {} needs {} of staging memory, which has {}", out.index,
                                                   format_size(static_cast<double>(out.bytes)),
-                                                  format_size(static_cast<double>(ring_.bytes()))))
+                                                  format_size(static_cast<double>(slab_bytes_))))
             .advise("use a smaller --batch-size");
     }
-    out.slab_offset_bytes = ring_.place(out.bytes);
-    for (PlannedRead& read : out.reads) read.slab_offset_bytes += out.slab_offset_bytes;
     return true;
 }
 
@@ -183,7 +175,7 @@ void BatchPlanner::append(std::size_t first, std::size_t count, PlannedBatch& ou
 
 void BatchPlanner::close_run(PlannedBatch& out) const {
     const PlannedRead& run = out.reads.back();
-    out.bytes = run.slab_offset_bytes + footprint(options_.alignment, run.extent).capacity_bytes;
+    out.bytes = run.batch_offset_bytes + footprint(options_.alignment, run.extent).capacity_bytes;
 }
 
 }  // namespace feedline

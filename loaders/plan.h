@@ -1,8 +1,8 @@
 // What is to be read, batch by batch, and where each byte goes: a pure function of dataset, order and alignment.
 //
 // A batch's records are laid out one after the other in the order of its samples, or, where neighbours of one shard
-// follow each other, as one run that is read with one request. The slab is a ring of bytes (ring.h); in one of the size
-// that staging_need() says, any `slots` consecutive batches never overlap.
+// follow each other, as one run that is read with one request. Where the batch goes in the slab is decided when it gets
+// its slot (ring.h); in a slab of the size that staging_need() says, any `slots` consecutive batches find room.
 //
 // Thread-safety: BatchPlanner is used by one thread at a time.
 #pragma once
@@ -14,24 +14,23 @@
 #include "loaders/batch.h"
 #include "loaders/engine/engine.h"
 #include "loaders/order.h"
-#include "loaders/ring.h"
 
 namespace feedline {
 
 // One read: a sample, or a run of neighbours in one shard.
 struct PlannedRead {
-    Extent extent;                        // of the whole run
-    std::uint64_t slab_offset_bytes = 0;  // destination, from the slab's start
-    std::uint32_t first_sample = 0;       // in PlannedBatch::samples
+    Extent extent;                         // of the whole run
+    std::uint64_t batch_offset_bytes = 0;  // destination, from the batch's start
+    std::uint32_t first_sample = 0;        // in PlannedBatch::samples
     std::uint32_t samples = 1;
 };
 
 struct PlannedBatch {
     std::uint64_t index = 0;
-    std::uint64_t slab_offset_bytes = 0;
-    std::uint64_t bytes = 0;  // span from slab_offset_bytes, padding included
+    std::uint64_t slab_offset_bytes = 0;  // where it lies; the planner leaves it alone
+    std::uint64_t bytes = 0;              // span from there, padding included
     std::uint64_t payload_bytes = 0;
-    std::vector<SampleView> samples;  // offsets from slab_offset_bytes
+    std::vector<SampleView> samples;  // offsets from the batch's start
     std::vector<PlannedRead> reads;
 };
 
@@ -41,13 +40,17 @@ struct PlanOptions {
     std::uint64_t coalesce_limit_bytes = 1U << 20U;  // a run is never longer, unless one record is
 };
 
+// Every batch and every request in it starts on a multiple of this: on a cache line of its own, so that two workers
+// never write to one line and the kernel copies faster, or where a direct read must.
+std::uint64_t start_alignment(const Alignment& alignment);
+
 // Memory that orders ask for.
 struct StagingNeed {
     std::uint64_t slab_bytes = 0;       // of ring, so that any `slots` consecutive batches find room
     std::uint64_t max_batch_bytes = 0;  // the longest span of one batch: what a device buffer must hold
 };
 
-// What these orders (one an epoch; the ring starts anew with each) need. From the true sizes of all batches up to about
+// What these orders (one an epoch) need. From the true sizes of all batches up to about
 // 20 million samples, above that an upper bound from the longest record.
 StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options);
 
@@ -60,7 +63,7 @@ public:
     // Plans the next batch into `out`, whose vectors are reused. False when there is none left. Throws Error{usage}
     // when a batch alone is larger than the slab.
     bool next(PlannedBatch& out);
-    // The next batch is batch 0 again, behind the last one in the ring.
+    // The next batch is batch 0 again.
     void rewind() { next_batch_ = 0; }
 
 private:
@@ -70,7 +73,7 @@ private:
     const Dataset& dataset_;
     const Order& order_;
     PlanOptions options_;
-    Ring ring_;
+    std::uint64_t slab_bytes_;
     std::uint64_t next_batch_ = 0;
     std::uint64_t next_payload_bytes_ = 0;  // where the next record of the open run goes, from the batch's start
     std::vector<SampleId> ids_;

@@ -21,7 +21,7 @@ ReplayedBatch::ReplayedBatch(const PlannedBatch& read, Slab& slab, unsigned slot
     }
     // Batch 0 lies at 0. Where there are fewer places than slots, batches in flight share one: nobody writes to it.
     for (std::uint64_t place = 1; place < places_; ++place) {
-        std::memcpy(slab.data() + place * stride_bytes_, slab.data() + read.slab_offset_bytes, bytes_);
+        std::memcpy(slab.data() + place * stride_bytes_, slab.data(), bytes_);
     }
 }
 

@@ -14,7 +14,7 @@ namespace feedline {
 
 class ReplayedBatch {
 public:
-    // `read` has been read into the slab, at its planned place. Copies its bytes to the other places.
+    // `read` has been read into the slab, at its start. Copies its bytes to the other places.
     ReplayedBatch(const PlannedBatch& read, Slab& slab, unsigned slots);
 
     // Makes `plan`, the batch with this index, a replay: same number of samples, as long as there are so many.

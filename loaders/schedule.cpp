@@ -13,7 +13,10 @@ Schedule::Schedule(BatchPlanner& planner, const Slab& slab, const ScheduleOption
       total_(options.batches),
       states_(options.slots + std::size_t{1}),
       slot_since_ns_(options.slots, now_ns()),
-      open_(options.open) {}
+      open_(options.open),
+      ring_(slab.bytes(), options.alignment_bytes, options.slots) {
+    live_.reserve(options.slots);
+}
 
 ClaimStatus Schedule::claim(std::size_t max_reads, std::uint64_t max_bytes, Claim& claim, std::uint64_t& seen) {
     std::unique_lock lock(mutex_);
@@ -40,8 +43,9 @@ ClaimStatus Schedule::claim(std::size_t max_reads, std::uint64_t max_bytes, Clai
             return ClaimStatus::work;
         }
         if (placed_ < planned_) {
-            if (!has_room(at(placed_).plan)) return ClaimStatus::no_slot;
-            place();
+            const std::optional<std::uint64_t> offset_bytes = find_room();
+            if (!offset_bytes) return ClaimStatus::no_slot;
+            place(*offset_bytes);
             continue;
         }
         if (planned_ == total_) return ClaimStatus::finished;
@@ -79,23 +83,22 @@ void Schedule::plan(std::unique_lock<std::mutex>& lock) {
     changed();
 }
 
-// Whether a slot is free and no live batch lies where this one goes. The second holds by itself in a ring as large as
-// staging_need() says; beginning again at batch 0 can find the ring at any other position.
-bool Schedule::has_room(const PlannedBatch& plan) {
-    if (placed_ - released_ >= slots_) return false;
-    if (replayed_) return true;
+// Where the next planned batch goes. nullopt: no slot is free, or no room.
+std::optional<std::uint64_t> Schedule::find_room() {
+    if (placed_ - released_ >= slots_) return std::nullopt;
+    const PlannedBatch& plan = at(placed_).plan;
+    if (replayed_) return plan.slab_offset_bytes;
+    live_.clear();
     for (std::uint64_t live = released_; live < placed_; ++live) {
         const PlannedBatch& other = at(live).plan;
-        if (plan.slab_offset_bytes < other.slab_offset_bytes + other.bytes &&
-            other.slab_offset_bytes < plan.slab_offset_bytes + plan.bytes) {
-            return false;
-        }
+        live_.push_back({other.slab_offset_bytes, other.slab_offset_bytes + other.bytes});
     }
-    return true;
+    return ring_.place(plan.bytes, live_);
 }
 
-void Schedule::place() {
+void Schedule::place(std::uint64_t slab_offset_bytes) {
     BatchState& state = at(placed_);
+    state.plan.slab_offset_bytes = slab_offset_bytes;
     ++placed_;
     state.next_read = 0;
     state.reads_left = static_cast<std::uint32_t>(state.plan.reads.size());

@@ -24,6 +24,7 @@
 #include "loaders/batch.h"
 #include "loaders/plan.h"
 #include "loaders/replay.h"
+#include "loaders/ring.h"
 
 namespace feedline {
 
@@ -57,8 +58,9 @@ enum class ClaimStatus {
 
 struct ScheduleOptions {
     unsigned slots = 8;
-    std::uint64_t batches = 0;  // to deliver; may exceed the planner's: it then begins again
-    bool open = true;           // false: no claims before open()
+    std::uint64_t batches = 0;          // to deliver; may exceed the planner's: it then begins again
+    bool open = true;                   // false: no claims before open()
+    std::uint64_t alignment_bytes = 1;  // of every batch's start in the slab
 };
 
 class Schedule {
@@ -110,9 +112,9 @@ private:
     BatchState& at(std::uint64_t index) { return states_[index % states_.size()]; }
     bool may_plan() const;
     void plan(std::unique_lock<std::mutex>& lock);
-    bool has_room(const PlannedBatch& plan);
-    void place();
     void pass_time(Nanoseconds now);
+    std::optional<std::uint64_t> find_room();
+    void place(std::uint64_t slab_offset_bytes);
     void changed();
 
     BatchPlanner& planner_;
@@ -139,6 +141,8 @@ private:
     std::atomic<bool> stopped_{false};
     std::optional<Error> error_;
     Totals totals_;
+    Ring ring_;
+    std::vector<SlabSpan> live_;  // find_room()'s alone, kept for its memory
 };
 
 }  // namespace feedline

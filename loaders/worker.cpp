@@ -140,11 +140,12 @@ void Worker::enqueue(const Claim& claim) {
         entry.batch = claim.batch;
         entry.read = index;
         since_ns_[tag] = now;
-        backlog_.push_back({.source = context_.dataset.source(read.extent.shard, entry.name),
-                            .offset_bytes = read.extent.offset_bytes,
-                            .length_bytes = read.extent.length_bytes,
-                            .destination = context_.slab.data() + read.slab_offset_bytes,
-                            .tag = tag});
+        backlog_.push_back(
+            {.source = context_.dataset.source(read.extent.shard, entry.name),
+             .offset_bytes = read.extent.offset_bytes,
+             .length_bytes = read.extent.length_bytes,
+             .destination = context_.slab.data() + claim.batch->plan.slab_offset_bytes + read.batch_offset_bytes,
+             .tag = tag});
     }
 }
 
@@ -330,7 +331,7 @@ void Worker::prepare_replay(BatchPlanner& planner) {
     batch.trace.resize(batch.plan.reads.size());
     for (std::uint32_t read = 0; read < batch.plan.reads.size() && !context_.schedule.stopped(); ++read) {
         const PlannedRead& planned = batch.plan.reads[read];
-        const Completion completion = read_now(planned.extent, context_.slab.data() + planned.slab_offset_bytes);
+        const Completion completion = read_now(planned.extent, context_.slab.data() + planned.batch_offset_bytes);
         finish_read(batch, read, completion);
     }
     if (context_.schedule.stopped()) return;

@@ -51,8 +51,8 @@ void plan_batches(benchmark::State& state, bool packed, OrderMode mode) {
     order_options.batch_size = static_cast<std::uint64_t>(state.range(0));
     const Order order(dataset.size(), order_options);
     const PlanOptions options;
-    const std::uint64_t ring_bytes = staging_need(dataset, std::array{order}, options).slab_bytes;
-    BatchPlanner planner(dataset, order, options, ring_bytes);
+    const std::uint64_t slab_bytes = staging_need(dataset, std::array{order}, options).slab_bytes;
+    BatchPlanner planner(dataset, order, options, slab_bytes);
     PlannedBatch batch;
     std::uint64_t samples = 0;
     std::uint64_t reads = 0;
