@@ -72,6 +72,8 @@ public:
     // How to open or read `shard`. `scratch` holds a composed name where one is needed and must live until the
     // engine has accepted and opened the request.
     virtual Source source(ShardId shard, std::string& scratch) const = 0;
+    // Brings near what source() looks at, for a call some hundred cycles later.
+    virtual void prefetch_source(ShardId /*shard*/) const {}
 
     virtual std::string path(ShardId shard) const = 0;  // full path, raw bytes, for messages
     virtual std::string key(SampleId id) const = 0;     // unique; files: path relative to the root

@@ -131,6 +131,8 @@ Worker::Totals Worker::totals() const {
 void Worker::enqueue(const Claim& claim) {
     const bool watched = context_.options.io_timeout_ns > 0;
     const Nanoseconds now = watched ? now_ns() : 0;
+    const std::span reads = std::span(claim.batch->plan.reads).subspan(claim.first_read, claim.reads);
+    for (const PlannedRead& read : reads) context_.dataset.prefetch_source(read.extent.shard);
     for (std::uint32_t i = 0; i < claim.reads; ++i) {
         const std::uint32_t index = claim.first_read + i;
         const PlannedRead& read = claim.batch->plan.reads[index];

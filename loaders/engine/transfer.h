@@ -47,6 +47,7 @@ public:
 
     // The next read.
     std::uint64_t offset_bytes() const { return start_bytes_ + position_bytes_; }
+    bool at_start() const { return position_bytes_ == 0; }
     std::byte* destination() const { return destination_ + position_bytes_; }
     std::uint64_t length_bytes() const {
         const std::uint64_t most = block_bytes_ > 1 ? kMaxReadBytes / block_bytes_ * block_bytes_ : kMaxReadBytes;

@@ -19,6 +19,13 @@ namespace {
 // How long nothing may complete before the engine looks whether it waits for something that is no file.
 constexpr Nanoseconds kSuspiciousWaitNs = 100'000'000;
 
+// After a read found its file not in memory so many are not tried there: what refusals cost stays below notice.
+constexpr unsigned kUsualReads = 4096;
+
+// Within a page one look at the file's length decides what is read of it. On a page of its own the byte that shows
+// growth could be missing for not being in memory.
+constexpr std::uint64_t kPageBytes = 4096;
+
 constexpr std::uint64_t kCancelTag = ~0ULL;  // user data of operations that belong to no slot
 
 // Kernel threads that open files whose directory entries are not in memory, at most: as deep as disks queue.
@@ -105,10 +112,31 @@ bool UringEngine::queue(std::uint32_t index) {
         io_uring_prep_read(sqe, by_name ? static_cast<int>(index) : slot.source.fd, slot.transfer.destination(),
                            static_cast<unsigned>(slot.asked_bytes), slot.transfer.offset_bytes());
         if (by_name) io_uring_sqe_set_flags(sqe, IOSQE_FIXED_FILE);
+        slot.memory_only = asks_memory(slot);
+        if (slot.memory_only) sqe->rw_flags = RWF_NOWAIT;
         ++counters_.reads;
     }
     io_uring_sqe_set_data64(sqe, index);
     ++operations_;
+    return true;
+}
+
+bool UringEngine::asks_memory(const Slot& slot) {
+    const bool whole_file = slot.source.fd < 0 && slot.source.whole_file;
+    if (!whole_file || !memory_only_works_ || alignment_.direct()) return false;
+    if (slot.not_in_memory || !slot.transfer.at_start() || slot.asked_bytes % kPageBytes == 1) return false;
+    if (usual_reads_left_ == 0) return true;
+    --usual_reads_left_;
+    return false;
+}
+
+bool UringEngine::refused(Slot& slot, std::int64_t result) {
+    if (!slot.memory_only || (result != -EAGAIN && result != -EOPNOTSUPP)) return false;
+    --counters_.reads;  // it has not been carried out
+    ++counters_.retries;
+    slot.not_in_memory = true;
+    memory_only_works_ = memory_only_works_ && result == -EAGAIN;
+    usual_reads_left_ = kUsualReads;
     return true;
 }
 
@@ -137,6 +165,8 @@ std::size_t UringEngine::submit(std::span<const ReadRequest> requests) {
         slot.issued_ns = now;
         slot.opened_ns = now;
         slot.open_retries = 0;
+        slot.memory_only = false;
+        slot.not_in_memory = false;
         slot.not_a_file = false;
         slot.state = request.source.fd < 0 ? State::opening : State::reading;
         if (!queue(index)) return i;
@@ -235,6 +265,10 @@ bool UringEngine::advance(std::uint32_t index, std::int64_t result, Nanoseconds 
     if (slot.state == State::opening) {
         if (!opened(index, result, now, final_result)) return false;
     } else {
+        if (refused(slot, result)) {
+            queue_or_postpone(index);
+            return false;
+        }
         if (faults_ != nullptr && !slot.transfer.empty()) result = faults_->on_read(slot.tag, result);
         if (slot.not_a_file) result = -ESPIPE;
         const std::uint64_t length = slot.transfer.empty() ? 0 : slot.transfer.length_bytes();

@@ -12,6 +12,11 @@
 //                   |  ^ EINTR, EAGAIN    |  ^ short, EINTR, EAGAIN
 //                   +--+                  +--+
 //
+// A whole file is asked for with one byte more than it should have, and the ring answers a read that comes back short
+// by reading on by itself, only to find the end. So the first read of a file is asked for what is in memory alone
+// (RWF_NOWAIT), which is answered at once; where it is not in memory, the read is asked for again as usual, and so are
+// the next few thousand.
+//
 // The ring is bound to the thread of the first submit() or reap(); the destructor must run there too, or with nothing
 // in flight. It cancels what is in flight and waits for the kernel's answer, because until then the kernel may write
 // into destinations. A read that hangs in an uninterruptible device wait makes it wait as long: who cannot afford that
@@ -56,11 +61,17 @@ private:
         unsigned open_retries = 0;
         State state = State::opening;
         bool noatime = false;
-        bool not_a_file = false;  // found to be a FIFO, a device, ... and cancelled
+        bool memory_only = false;    // the read in flight is
+        bool not_in_memory = false;  // a read that was has been refused
+        bool not_a_file = false;     // found to be a FIFO, a device, ... and cancelled
     };
 
     void bind_to_this_thread();
     io_uring_sqe* next_sqe();
+    // Whether the slot's next read is asked for what is in memory alone.
+    bool asks_memory(const Slot& slot);
+    // Whether `result` says that what was asked for is not in memory; the slot is then to be queued again.
+    bool refused(Slot& slot, std::int64_t result);
     // Queues the operation that the slot's state asks for; false when the ring is full.
     bool queue(std::uint32_t index);
     void queue_or_postpone(std::uint32_t index);
@@ -82,7 +93,9 @@ private:
     FaultHook* faults_;
     io_uring ring_{};
     bool bound_ = false;
-    bool noatime_ = true;  // see FileOpener
+    bool noatime_ = true;            // see FileOpener
+    bool memory_only_works_ = true;  // of this filesystem and kernel, as far as is known
+    unsigned usual_reads_left_ = 0;  // until memory is asked again
     std::vector<Slot> slots_;
     std::vector<std::uint32_t> free_slots_;
     std::vector<std::uint32_t> postponed_;  // found the ring full

@@ -58,6 +58,8 @@ public:
         return info_.path + (info_.path.ends_with('/') ? "" : "/") + key(shard);
     }
 
+    void prefetch_source(ShardId shard) const override { index_.prefetch_name(static_cast<FileIndex::FileId>(shard)); }
+
     std::string key(SampleId id) const override {
         const auto file = static_cast<ShardId>(id);
         const FileIndex::DirectoryId directory = index_.directory_of(file);

@@ -52,7 +52,7 @@ TEST(Ring, PlacesBatchesBehindEachOtherAndBeginsAgainWhereOneDoesNotFit) {
 }
 
 TEST(Ring, ReturnsToWarmMemoryWhileFewBatchesAreLive) {
-    Laid laid{Ring(64 * 1024, 64, 8)};
+    Laid laid{Ring(65536, 64, 8)};
     EXPECT_EQ(laid.place(1000), 0U);
     EXPECT_EQ(laid.place(1000), 1024U);  // one is live, but it lies at the start
     std::uint64_t furthest = 0;
@@ -67,13 +67,13 @@ TEST(Ring, ReturnsToWarmMemoryWhileFewBatchesAreLive) {
 
 TEST(Ring, GoesRoundWhereTheConsumerIsTheSlowerSide) {
     Laid laid{Ring(ring_bytes(std::vector<Lengths>{Lengths(20, 1024)}, 8, 64), 64, 8)};
-    for (int batch = 0; batch < 8; ++batch) EXPECT_EQ(laid.place(1024), batch * 1024U);
+    for (unsigned batch = 0; batch < 8; ++batch) EXPECT_EQ(laid.place(1024), batch * 1024U);
     std::uint64_t furthest = 0;
     for (int batch = 0; batch < 9; ++batch) {
         laid.release();
         furthest = std::max(furthest, laid.place(1024).value());
     }
-    EXPECT_EQ(furthest, 8 * 1024U);
+    EXPECT_EQ(furthest, 8192U);
 }
 
 TEST(RingBytes, OfEqualBatchesIsTheSlotsAndOneMore) {

@@ -37,6 +37,33 @@ TEST_P(Conformance, WholeFilesOfEverySizeArriveByteForByte) {
     }
 }
 
+// Where the filesystem lives in memory nothing leaves the cache, and this is one more read of what is there.
+TEST_P(Conformance, FilesInMemoryInPartOrNotAtAllArriveByteForByte) {
+    EngineLab lab(GetParam(), 4);
+    constexpr unsigned long long kPage = 4096;
+    std::vector<std::string> contents;
+    for (const auto size : {1ULL, 761ULL, 2 * kPage, 2 * kPage + 5, 114'660ULL, (1ULL << 20U) + 3}) {
+        for (const auto kept : {0ULL, kPage, size / 2 / kPage * kPage, size}) {
+            const std::string name = std::to_string(size) + "-" + std::to_string(kept);
+            contents.push_back(pattern(size, static_cast<unsigned>(size + kept)));
+            lab.make_file(name, contents.back());
+            const Fd fd = lab.open(name);
+            ASSERT_EQ(fdatasync(fd.get()), 0);
+            if (kept < size) {
+                ASSERT_EQ(posix_fadvise(fd.get(), static_cast<off_t>(kept), 0, POSIX_FADV_DONTNEED), 0);
+            }
+            lab.whole(name, size);
+        }
+    }
+    const std::vector<Completion> completions = lab.run();
+    for (std::size_t i = 0; i < contents.size(); ++i) {
+        SCOPED_TRACE(i);
+        EXPECT_EQ(completions[i].result, static_cast<std::int64_t>(contents[i].size()));
+        EXPECT_FALSE(completions[i].grew);
+        EXPECT_EQ(lab.destination(i).payload(contents[i].size()), contents[i]);
+    }
+}
+
 TEST_P(Conformance, PartsOfAFileAreReadFromAnOpenDescriptorAndByName) {
     EngineLab lab(GetParam(), 8);
     const std::string content = pattern((1U << 20U) + 77, 3);
