@@ -22,8 +22,8 @@ std::size_t table_columns(std::size_t terminal_columns);
 std::string render_table(const ResultFile& file, std::size_t columns = kMostTableColumns);
 
 // "best on disk: uring, 1,770 samples/s, 12.0 % more than pread": one line for each tier that was measured in more than
-// one way. It says so where they are too close to call (within 2 %, or rounds that overlap), were measured once only, or
-// not under the same state of the cache.
+// one way. It says so where they are too close to call (within 2 %, or rounds that overlap), were measured once only,
+// or not under the same state of the cache.
 std::vector<std::string> best_lines(const std::vector<Result>& results);
 
 // "classes: 1,000: 0 = n01440764, 1 = n01443537, 2 = n01484850, ..."; empty without labels.
