@@ -125,12 +125,17 @@ void Timeline::add(const StepTimes& step, Nanoseconds slot_ns, std::span<const R
     StepTimes cut = step;
     cut.start_ns = std::max(step.start_ns, last_end_ns_);
     cut.end_ns = std::max(step.end_ns, cut.start_ns);
-    causes_ += attribute_(last_end_ns_, cut, slot_ns, trace);
+    const Causes gap = attribute_(last_end_ns_, cut, slot_ns, trace);
+    causes_ += gap;
+    if (ends_.empty()) first_fill_ns_ = length(t0_ns_, cut.start_ns);
 
     const double busy_ns = length(cut.start_ns, cut.end_ns);
     busy_ns_ += busy_ns;
     if (!ends_.empty()) busy_after_first_ns_ += busy_ns;
-    if (ends_.size() >= first_steady_) busy_steady_ns_ += busy_ns;
+    if (ends_.size() >= first_steady_) {
+        busy_steady_ns_ += busy_ns;
+        steady_causes_ += gap;
+    }
     ends_.push_back(cut.end_ns);
     last_end_ns_ = cut.end_ns;
 }
@@ -153,7 +158,11 @@ IdleFigures Timeline::figures(Nanoseconds t1_ns) const {
     out.steps = ends_.size();
     out.busy_ns = busy_ns_;
     out.by_cause = causes_;
-    out.by_cause[Cause::sync] += length(last_end_ns_, out.t1_ns);
+    out.end_wait_ns = length(last_end_ns_, out.t1_ns);
+    out.by_cause[Cause::sync] += out.end_wait_ns;
+    out.first_fill_ns = first_fill_ns_;
+    out.steady_by_cause = steady_causes_;
+    out.steady_steps = ends_.size() > first_steady_ ? ends_.size() - first_steady_ : 0;
     const double whole_ns = length(out.t0_ns, out.t1_ns);
     out.idle_ns = whole_ns - busy_ns_;
     if (whole_ns > 0) out.fraction = out.idle_ns / whole_ns;
@@ -196,7 +205,13 @@ IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_
         out.busy_ns += one.busy_ns / count;
         out.idle_ns += one.idle_ns / count;
         out.fraction += one.fraction / count;
-        for (std::size_t i = 0; i < kCauses; ++i) out.by_cause.ns[i] += one.by_cause.ns[i] / count;
+        out.steady_steps += one.steady_steps;
+        out.first_fill_ns += one.first_fill_ns / count;
+        out.end_wait_ns += one.end_wait_ns / count;
+        for (std::size_t i = 0; i < kCauses; ++i) {
+            out.by_cause.ns[i] += one.by_cause.ns[i] / count;
+            out.steady_by_cause.ns[i] += one.steady_by_cause.ns[i] / count;
+        }
     }
     out.steady_fraction = mean(each, &IdleFigures::steady_fraction);
     out.mlperf_utilization = mean(each, &IdleFigures::mlperf_utilization);

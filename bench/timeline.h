@@ -74,6 +74,10 @@ struct IdleFigures {
     std::optional<double> mlperf_utilization;  // as MLPerf Storage counts AU; absent with fewer than 2 steps
     std::optional<double> drift;  // steps a second in the second half of them / in the first half - 1; absent below 2
     Causes by_cause;              // sums to idle_ns
+    Causes steady_by_cause;       // of the steps that steady_fraction counts, and summing to their idle time
+    std::uint64_t steady_steps = 0;  // of all devices: those after the first w
+    double first_fill_ns = 0;        // T0 to the start of a device's first step; mean over devices
+    double end_wait_ns = 0;          // the end of a device's last step to T1, part of `sync`; mean over devices
 };
 
 // One device over one epoch. Steps are added in order.
@@ -102,7 +106,9 @@ private:
     double busy_ns_ = 0;
     double busy_after_first_ns_ = 0;
     double busy_steady_ns_ = 0;
+    double first_fill_ns_ = 0;
     Causes causes_;
+    Causes steady_causes_;
     std::vector<Nanoseconds> ends_;
     GapAttribution attribute_;
 };

@@ -137,12 +137,13 @@ Nanoseconds CudaDevice::wait_copied(std::uint64_t index) {
         flight = copying_.front();
         copying_.pop();
     }
-    flight->copy_end.wait();
+    Event& over = options_.serial ? flight->step_end : flight->copy_end;
+    over.wait();
     const Nanoseconds now = now_ns();
     std::lock_guard lock(mutex_);
-    const Nanoseconds copy_end_ns = clock_map_.to_host(reference_device_ns_ + flight->copy_end.ns_since(*reference_));
+    const Nanoseconds end_ns = clock_map_.to_host(reference_device_ns_ + over.ns_since(*reference_));
     release(*flight);
-    return std::max<Nanoseconds>(0, now - copy_end_ns);
+    return std::max<Nanoseconds>(0, now - end_ns);
 }
 
 void CudaDevice::collect(std::vector<StepTimes>& out) {

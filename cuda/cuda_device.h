@@ -5,7 +5,7 @@
 //
 // The GPU itself keeps the order: a copy waits on it for the step that frees its buffer, a step for its copy. The host
 // enqueues and goes on, and sleeps only for a copy (wait_copied) or for the end (drain). In serial mode both streams
-// are one.
+// are one, and wait_copied sleeps for the step as well.
 //
 // Times: every cs, ce, s, e is a timing event. Their distances are taken from the event harvested last, a step away, so
 // that the runtime's float milliseconds stay exact however long the epoch is, and added up to the GPU's time since the

@@ -41,7 +41,9 @@ struct DeviceOptions {
     unsigned slots = 8;       // device buffers, >= 1
     Nanoseconds step_ns = 0;  // length of a training step
     StepKernel step_kernel = StepKernel::spin;
-    bool serial = false;  // copies and steps on one stream (the `serial` control)
+    // The `serial` control: copies and steps on one stream, and the host waits for that stream, so that a host slot is
+    // free at e_i and nothing overlaps.
+    bool serial = false;
     // emulated only:
     double h2d_bytes_per_second = 25e9;
     Nanoseconds h2d_latency_ns = 10'000;
@@ -65,8 +67,9 @@ public:
     // for on the device itself, never for a step. Throws on a device error.
     virtual void enqueue(std::uint64_t index, const std::byte* data, std::uint64_t bytes, Nanoseconds ready_ns) = 0;
 
-    // Blocks until the copy of batch `index` is complete (ce_i), so that its host slot can be refilled. Indices
-    // increase. Returns by how much it woke after ce_i (>= 0), as far as it can know; the sum is `oversleep_seconds`.
+    // Blocks until the copy of batch `index` is complete (ce_i; e_i in serial mode), so that its host slot can be
+    // refilled. Indices increase. Returns by how much it woke after that (>= 0), as far as it can know; the sum is
+    // `oversleep_seconds`.
     virtual Nanoseconds wait_copied(std::uint64_t index) = 0;
 
     // In place of wait_copied(), for the batch enqueued last: when it would return, where the device knows that ahead.

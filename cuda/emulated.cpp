@@ -72,7 +72,7 @@ public:
         enqueued_any_ = true;
         known_.push_back(times);
         std::lock_guard lock(mutex_);
-        copies_.push({index, times.copy_end_ns});
+        copies_.push({index, options_.serial ? times.end_ns : times.copy_end_ns});
     }
 
     Nanoseconds wait_copied(std::uint64_t index) override {
@@ -97,7 +97,7 @@ private:
 
     struct Copy {
         std::uint64_t index = 0;
-        Nanoseconds end_ns = 0;
+        Nanoseconds end_ns = 0;  // when the host slot is free
     };
 
     Nanoseconds copy_ns(std::uint64_t bytes) const {

@@ -240,6 +240,10 @@ TEST(Timeline, WarmupStepsLeaveTheSteadyStateAlone) {
         // w = max(1, warm-up): without warm-up steps the second gap is still part of it.
         EXPECT_NEAR(figures.steady_fraction.value(), warmup < 2 ? 12.0 / 16.0 : 0.5, kFraction) << warmup;
         EXPECT_NEAR(figures.mlperf_utilization.value(), 4.0 / 16.0, kFraction);  // knows of no warm-up
+        EXPECT_NEAR(figures.steady_by_cause.total(), warmup < 2 ? 12e6 : warmup == 2 ? 3e6 : 2e6, kExact) << warmup;
+        EXPECT_EQ(figures.steady_steps, warmup < 2 ? 4U : 5U - warmup);
+        EXPECT_NEAR(figures.first_fill_ns, 9e6, kExact);
+        EXPECT_EQ(figures.end_wait_ns, 0);
     }
 }
 
@@ -305,6 +309,11 @@ TEST(Timeline, SeveralDevicesAreAveragedAndWaitForTheLast) {
     EXPECT_NEAR(figures.fraction, 300.0 / 500.0, kFraction);
     EXPECT_NEAR(figures.by_cause[Cause::sync], 200 / 2.0, kExact);  // the first one waits for the second's end
     EXPECT_NEAR(figures.by_cause[Cause::read], (100 + 300) / 2.0, kExact);
+    EXPECT_NEAR(figures.end_wait_ns, 200 / 2.0, kExact);
+    EXPECT_NEAR(figures.first_fill_ns, (100 + 150) / 2.0, kExact);
+    EXPECT_EQ(figures.steady_steps, 2U);
+    EXPECT_NEAR(figures.steady_by_cause[Cause::sync], 0, kExact) << "the wait at the end is no steady state";
+    EXPECT_NEAR(figures.steady_by_cause[Cause::read], 150 / 2.0, kExact);
     EXPECT_NEAR(figures.steady_fraction.value(), (0.0 + 0.6) / 2, kFraction);
     EXPECT_NEAR(figures.mlperf_utilization.value(), (1.0 + 0.4) / 2, kFraction);
     expect_sums(figures);

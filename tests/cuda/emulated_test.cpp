@@ -147,6 +147,21 @@ TEST(Emulated, TellsTheEndOfACopyAheadInPlaceOfTheWait) {
     EXPECT_EQ(clock.sleeps(), 0U);
 }
 
+TEST(Emulated, InSerialModeASlotIsFreeAfterTheStep) {
+    for (const bool serial : {false, true}) {
+        ManualClock clock;
+        DeviceOptions o = options(1, 100, 10);
+        o.serial = serial;
+        const auto device = make_emulated_device(o, clock);
+        device->begin_epoch(40);
+        device->enqueue(0, nullptr, 40, 0);
+        EXPECT_EQ(device->wait_copied(0), 0);
+        EXPECT_EQ(clock.now(), serial ? 150 : 50);
+        device->enqueue(1, nullptr, 40, 200);
+        EXPECT_EQ(device->copied_at_ns(1), serial ? 350 : 250);
+    }
+}
+
 TEST(Emulated, AgreesWithAnEventSimulationOnRandomSchedules) {
     std::mt19937_64 random(20);
     for (int schedule = 0; schedule < 600; ++schedule) {
