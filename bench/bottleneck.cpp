@@ -1,146 +1,99 @@
 #include "bench/bottleneck.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-
-#include "core/units.h"
 
 namespace feedline {
 namespace {
 
-constexpr double kBusyEnough = 0.02;     // idle below this: the accelerator itself is the limit
-constexpr double kHalf = 0.5;            // a control that explains more or less than half of the measured idle
-constexpr double kRateDifference = 1.1;  // rates closer than this factor count as the same
+constexpr double kHalf = 0.5;  // a control that explains more or less than half of the measured idle
 
-Cause largest_cause(const IdleFigures& idle) {
-    const auto& ns = idle.by_cause.ns;
-    return static_cast<Cause>(std::max_element(ns.begin(), ns.end()) - ns.begin());
-}
-
-// Is `control` about as slow as the measured run? nullopt: the control is missing.
+// Is the run as slow even with this control's help? "As slow" leans to `yes_at_half` exactly at the border. nullopt:
+// the control says nothing.
 std::optional<bool> explains(const std::optional<ControlFigures>& control, const Result& result,
-                             const EpochResult& epoch) {
+                             const EpochResult& epoch, bool yes_at_half) {
     if (!control) return std::nullopt;
     if (result.step_seconds > 0) {
         if (!control->utilization) return std::nullopt;
-        return 1 - *control->utilization > kHalf * epoch.idle.fraction;
+        const double theirs = 1 - *control->utilization;
+        const double border = kHalf * *epoch.idle.steady_fraction;
+        return yes_at_half ? theirs >= border : theirs > border;
     }
     if (!control->samples_per_second) return std::nullopt;
     return *control->samples_per_second < kRateDifference * epoch.samples_per_second();
 }
 
-std::string cause_share(const EpochResult& epoch, Cause cause) {
-    const double share = epoch.idle.idle_ns > 0 ? epoch.idle.by_cause[cause] / epoch.idle.idle_ns : 0;
-    return format_percent(share);
-}
-
-std::string rate(double samples_per_second) {
-    return format_per_second(samples_per_second) + " samples/s";
-}
-
-// "idle 34.5 % of the time", or at step time 0 "20,000 samples/s".
-std::string measured(const Result& result, const EpochResult& epoch) {
-    if (result.step_seconds > 0) return "idle " + format_percent(epoch.idle.fraction);
-    return rate(epoch.samples_per_second());
-}
-
-std::string control_figure(const Result& result, const std::optional<ControlFigures>& control) {
-    if (!control) return "not measured";
-    if (result.step_seconds > 0) {
-        return control->utilization ? "idle " + format_percent(1 - *control->utilization) : "not measured";
+// What takes the time where storage costs none.
+Bottleneck without_storage(const ControlFigures& null_storage) {
+    if (!null_storage.idle_by_cause || null_storage.idle_by_cause->total() <= 0) return Bottleneck::harness;
+    switch (largest_cause(*null_storage.idle_by_cause)) {
+        case Cause::decode: return Bottleneck::cpu;
+        case Cause::h2d: return Bottleneck::h2d;
+        default: return Bottleneck::harness;
     }
-    return control->samples_per_second ? rate(*control->samples_per_second) : "not measured";
 }
 
-// What to try when storage is slow depends on where its time goes.
-std::string storage_advice(const Result& result, const EpochResult& epoch) {
-    const double opening = epoch.idle.by_cause[Cause::open];
-    const double reading = epoch.idle.by_cause[Cause::read];
-    const double mean_bytes =
-        epoch.samples > 0 ? static_cast<double>(epoch.bytes) / static_cast<double>(epoch.samples) : 0;
-    constexpr double kRequestBoundBytes = 1 << 20;
-    if (epoch.device_reads && epoch.samples > 0 && mean_bytes < kRequestBoundBytes) {
-        const double reads = static_cast<double>(*epoch.device_reads) / static_cast<double>(epoch.samples);
-        if (reads >= kHalf) {
-            return fmt::format(
-                "each sample of {} costs {:.2f} device reads, so pack the small files into shards, or use a tier with "
-                "more requests a second",
-                format_size(mean_bytes), reads);
-        }
+bool copy_is_the_limit(const Result& result, const EpochResult& epoch) {
+    if (result.step_seconds <= 0) {
+        if (const auto alone = explains(result.controls.h2d, result, epoch, true)) return *alone;
     }
-    if (opening > reading) return "most of it is opening files: pack them into shards, so that fewer are opened";
-    if (result.config.contains("queue_depth") && result.config["queue_depth"].is_number()) {
-        return fmt::format("raise --queue-depth (now {}); if that changes nothing, use a faster tier",
-                           result.config["queue_depth"].get<std::uint64_t>());
-    }
-    return "raise --queue-depth; if that changes nothing, use a faster tier";
+    return largest_cause(deciding_causes(result, epoch)) == Cause::h2d;
 }
 
 }  // namespace
 
+Cause largest_cause(const Causes& causes) {
+    return static_cast<Cause>(std::max_element(causes.ns.begin(), causes.ns.end()) - causes.ns.begin());
+}
+
+const Causes& deciding_causes(const Result& result, const EpochResult& epoch) {
+    const bool steady = result.step_seconds > 0 && epoch.idle.steady_fraction.value_or(0) > 0;
+    return steady ? epoch.idle.steady_by_cause : epoch.idle.by_cause;
+}
+
 Bottleneck find_bottleneck(const Result& result) {
     const EpochResult* epoch = result.last_epoch();
     if (epoch == nullptr || epoch->steps == 0 || result.status == RunStatus::failed) return Bottleneck::unknown;
-    if (result.step_seconds > 0 && epoch->idle.fraction < kBusyEnough) return Bottleneck::accelerator;
-    const std::optional<bool> harness = explains(result.controls.null_storage, result, *epoch);
-    if (!harness) return Bottleneck::unknown;
-    if (*harness) return Bottleneck::harness;
-    if (largest_cause(epoch->idle) == Cause::h2d) return Bottleneck::h2d;
-    const std::optional<bool> warm_is_as_slow = explains(result.controls.warm, result, *epoch);
-    if (!warm_is_as_slow) return Bottleneck::unknown;
-    return *warm_is_as_slow ? Bottleneck::cpu : Bottleneck::storage;
+    if (result.step_seconds > 0) {
+        if (epoch->idle.steady_fraction.value_or(epoch->idle.fraction) < kBusyEnough) return Bottleneck::accelerator;
+        if (!epoch->idle.steady_fraction) return Bottleneck::unknown;
+    }
+    const std::optional<bool> as_slow_without_storage = explains(result.controls.null_storage, result, *epoch, false);
+    if (!as_slow_without_storage) return Bottleneck::unknown;
+    if (*as_slow_without_storage) return without_storage(*result.controls.null_storage);
+    if (copy_is_the_limit(result, *epoch)) return Bottleneck::h2d;
+    // What was read from memory says nothing about storage, whatever a control says.
+    if (epoch->cache.verdict == "warm") return Bottleneck::cpu;
+    const std::optional<bool> as_slow_from_memory = explains(result.controls.warm, result, *epoch, true);
+    if (!as_slow_from_memory) return Bottleneck::unknown;
+    return *as_slow_from_memory ? Bottleneck::cpu : Bottleneck::storage;
 }
 
-std::string explain(const Result& result) {
-    const EpochResult* epoch = result.last_epoch();
-    if (epoch == nullptr) return "Nothing was measured.";
-    const std::string here = measured(result, *epoch);
-    switch (result.bottleneck) {
-        case Bottleneck::accelerator: {
-            std::string text = fmt::format("The accelerator is the limit ({}): this tier keeps up.", here);
-            if (result.accelerators_sustained && *result.accelerators_sustained >= result.accelerators + 1) {
-                text += fmt::format(" It would feed {:.1f} of them: try --accelerators {:.0f}.",
-                                    *result.accelerators_sustained, std::floor(*result.accelerators_sustained));
-            } else {
-                text += " Nothing to do here; a faster accelerator would need a new measurement.";
-            }
-            return text;
-        }
-        case Bottleneck::storage:
-            return fmt::format("Storage is the limit: {} here, {} from memory. Next: {}.", here,
-                               control_figure(result, result.controls.warm), storage_advice(result, *epoch));
-        case Bottleneck::cpu: {
-            const bool decoding = largest_cause(epoch->idle) == Cause::decode;
-            return fmt::format(
-                "The CPU is the limit: {} here, {} from memory, so faster storage would not help. Next: {}.", here,
-                control_figure(result, result.controls.warm),
-                decoding ? fmt::format("decoding is {} of the idle time; give it more cores or decode on "
-                                       "the accelerator",
-                                       cause_share(*epoch, Cause::decode))
-                         : fmt::format("more --threads if cores are free, or larger records{}",
-                                       result.engine == "uring" ? "" : ", or --engine uring"));
-        }
-        case Bottleneck::h2d:
-            return fmt::format(
-                "The copy to the accelerator is the limit: {}, {} of the idle time. Next: a smaller batch "
-                "in bytes (smaller or packed records), or a wider link.",
-                here, cause_share(*epoch, Cause::h2d));
-        case Bottleneck::harness:
-            return fmt::format(
-                "The measuring program is the limit, not the storage: {} here, {} with storage that costs "
-                "nothing. Next: larger batches or more cores; take these figures as a lower bound.",
-                here, control_figure(result, result.controls.null_storage));
-        case Bottleneck::unknown: break;
+std::optional<double> steady_noise(const Result& result, const EpochResult& epoch) {
+    constexpr std::uint64_t kLeast = 3;
+    const std::size_t steady = epoch.idle.steady_steps;
+    if (!epoch.idle.steady_fraction || result.step_ns.size() != epoch.steps || steady < kLeast ||
+        steady > epoch.steps) {
+        return std::nullopt;
     }
-    if (result.status == RunStatus::partial) {
-        return fmt::format("Interrupted: {} so far, most of it in {}. Next: let it run to the end for a verdict.", here,
-                           to_string(largest_cause(epoch->idle)));
+    double sum = 0;
+    double squares = 0;
+    for (auto step = result.step_ns.end() - static_cast<std::ptrdiff_t>(steady); step != result.step_ns.end(); ++step) {
+        const auto length_ns = static_cast<double>(*step);
+        sum += length_ns;
+        squares += length_ns * length_ns;
     }
-    return fmt::format("{}, most of it in {}. Next: run with --controls to tell storage from CPU.",
-                       result.step_seconds > 0 ? "The accelerator is " + here : "It loads " + here,
-                       to_string(largest_cause(epoch->idle)));
+    const auto count = static_cast<double>(steady);
+    const double mean = sum / count;
+    if (mean <= 0) return std::nullopt;
+    const double variance = std::max(0.0, (squares - count * mean * mean) / (count - 1));
+    // idle = 1 - step / mean, so an error of the mean by a share is one of (1 - idle) by that share.
+    return 2 * (1 - *epoch.idle.steady_fraction) * std::sqrt(variance / count) / mean;
+}
+
+unsigned accelerators_with_margin(double accelerators_sustained) {
+    const double most = std::floor(accelerators_sustained / kRateDifference);
+    return most < 1 ? 0 : static_cast<unsigned>(std::min(most, 1e9));
 }
 
 }  // namespace feedline

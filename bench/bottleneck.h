@@ -1,20 +1,40 @@
 // What holds the accelerator up, from the measured epoch and the controls. Pure functions.
+//
+// A control's utilization is a steady one, so it is compared with the measured epoch's steady idle, never with the
+// headline figure, which counts the first fill.
 #pragma once
 
-#include <string>
+#include <optional>
 
 #include "bench/result.h"
 
 namespace feedline {
 
-// From the last epoch and the controls:
-// accelerator if idle is below 2 %; else harness if the null-storage idle is over half of the measured; else h2d if
-// that cause is the largest; else storage if the warm idle is below half of the measured; else cpu. At step time 0
-// rates take the place of idle, and a factor of 1.1 counts as a difference. Unknown when the control that decides is
-// missing.
+inline constexpr double kBusyEnough = 0.02;     // idle below this: the accelerator itself is the limit
+inline constexpr double kRateDifference = 1.1;  // rates closer than this factor count as the same
+
+// From the last epoch and the controls. With a step time, `idle` being the steady one:
+//     accelerator   idle is below 2 %
+//     cpu, h2d      the null-storage idle is over half of it, and most of that is decoding, or copying
+//     harness       the null-storage idle is over half of it, whatever else that is
+//     h2d           most of the measured idle is copying
+//     storage       the warm idle is below half of it, and the run itself was not from memory
+//     cpu           else
+// At step time 0 rates take the place of idle, and a factor of 1.1 counts as a difference; h2d is told by its own
+// control, and there is no accelerator. A single step has no steady idle: accelerator if the whole idle is below 2 %.
+// Unknown when the control that decides is missing.
 Bottleneck find_bottleneck(const Result& result);
 
-// One sentence for a person on what holds the accelerators up, by which figure, and one on the next thing to try.
-std::string explain(const Result& result);
+// The cause with the largest share of what the verdict rests on: the steady idle, or at step time 0, or when there is
+// no steady figure, of the whole idle time.
+const Causes& deciding_causes(const Result& result, const EpochResult& epoch);
+Cause largest_cause(const Causes& causes);
+
+// By how much the steady idle of the last epoch may be off: twice the standard error of the mean step-to-step time,
+// as a fraction. Absent where the steps are too few or not recorded.
+std::optional<double> steady_noise(const Result& result, const EpochResult& epoch);
+
+// The most accelerators whose demand stays below the rate by the factor that counts as a difference.
+unsigned accelerators_with_margin(double accelerators_sustained);
 
 }  // namespace feedline

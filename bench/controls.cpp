@@ -3,29 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
+#include <numeric>
+#include <span>
 #include <utility>
 
+#include "bench/control_times.h"
+#include "bench/copies_alone.h"
 #include "bench/dataset_slice.h"
 #include "core/units.h"
 
 namespace feedline {
 namespace {
 
-// A control runs for this long, or for as many steps beyond the warm-up as a steady figure needs, whichever is longer.
-constexpr Nanoseconds kControlTime = 2 * kNanosecondsPerSecond;
-constexpr Nanoseconds kLeastSteps = 4;
-// The loader alone: longer, since a throttled tier lets a burst through first, and a verdict hangs on its rate.
-constexpr Nanoseconds kNullStepTime = 5 * kNanosecondsPerSecond;
-// The harness: enough steps to meet the rare stall of a virtual machine.
-constexpr std::uint64_t kNullStorageSteps = 2000;
-constexpr Nanoseconds kNullStorageTime = 5 * kNanosecondsPerSecond;
-// From memory: what can be read in this time is what is read again.
-constexpr Nanoseconds kWarmingTime = 3 * kNanosecondsPerSecond;
 // More than so many device reads a sample, and "from memory" does not hold.
 constexpr double kFewDeviceReads = 0.01;
+// Steps of a timeline that is computed: the first fill is lost in them.
+constexpr std::uint64_t kComputedSteps = 2000;
 
 // Of what was over by the end of its last step: a control is cut by its time limit, and a batch under way then would
 // make few long ones look slow.
@@ -101,28 +97,43 @@ private:
     bool stopped_ = false;
 };
 
+// What a null-storage control depends on, as text: the options in effect that it runs under, how samples lie in the
+// slab, and their sizes in order; with JPEG also the samples themselves.
+std::string null_storage_inputs(const Workbench& bench) {
+    nlohmann::ordered_json inputs = config_json(bench.options());
+    for (const char* elsewhere : {"engine", "io_timeout", "cache", "drop_caches", "epochs", "rounds", "steps",
+                                  "duration", "json", "csv", "require", "no_progress", "quiet"}) {
+        inputs.erase(elsewhere);
+    }
+    inputs["alignment"] = {bench.alignment().memory_bytes, bench.alignment().offset_bytes};
+    inputs["slots_in_effect"] = bench.measured_pass(0).slots;
+    const Dataset& dataset = *bench.dataset();
+    if (bench.options().decode == DecodeMode::jpeg) inputs["path"] = printable(dataset.info().path);
+    inputs["samples"] = dataset.size();
+    inputs["sizes"] = sizes_digest(dataset);
+    return inputs.dump();
+}
+
 class Controller {
 public:
-    Controller(Workbench& bench, const Result& result)
+    Controller(Workbench& bench, const Result& result, NullStorageMemory* memory)
         : bench_(bench),
+          name_(result.name),
+          memory_(memory),
           last_(*result.last_epoch()),
           step_ns_(bench.options().step_time_ns.value_or(0)),
+          bounds_(control_bounds(last_.idle.t1_ns - last_.idle.t0_ns, step_ns_, bench.options().accelerators,
+                                 bench.options().warmup_steps)),
           from_memory_(last_.cache.verdict == "warm") {}
 
+    Nanoseconds at_most_ns() const { return bounds_.at_most_ns(step_ns_, bench_.prepare_time_ns()); }
+
     ControlFigures null_storage() {
-        Pass pass = bench_.measured_pass(0);
-        pass.engine.kind = EngineKind::null;
-        pass.replay = true;
-        pass.wrap = true;
-        pass.max_steps = kNullStorageSteps;
-        ControlFigures figures;
-        std::uint64_t steps = kNullStorageSteps;
-        for (const Nanoseconds step : step_times()) {
-            pass.step_ns = step;
-            pass.duration_ns = at_least(kNullStorageTime, step);
-            steps = std::min(steps, note_figures(figures, step, bench_.run(pass).epoch));
-        }
-        if (steps < kNullStorageSteps) add_note(figures, fmt::format("{} steps in the time allowed", steps));
+        if (memory_ == nullptr) return run_null_storage();
+        const std::string inputs = null_storage_inputs(bench_);
+        if (const auto known = memory_->find(inputs)) return *known;
+        ControlFigures figures = run_null_storage();
+        memory_->keep(inputs, name_, figures);
         return figures;
     }
 
@@ -131,23 +142,19 @@ public:
         ControlFigures figures;
         if (step_ns_ == 0) {
             figures.samples_per_second = last_.samples_per_second();
+            figures.note = "the measured run itself";
             return figures;
         }
         figures.utilization = steady_utilization(last_.idle);
         bench_.prepare_cache();
         Pass pass = bench_.measured_pass(0);
         pass.step_ns = 0;
-        pass.duration_ns = kNullStepTime;
+        pass.duration_ns = bounds_.null_step_ns;
         const EpochResult epoch = bench_.run(pass).epoch;
         figures.samples_per_second = rate(epoch);
-        if (epoch.cache.verdict != last_.cache.verdict) {
-            add_note(figures, fmt::format("its cache was {}, the run's {}", epoch.cache.verdict, last_.cache.verdict));
-            comparable_ = false;
-        }
+        note_cache(figures, epoch);
         return figures;
     }
-    // Whether null_step() read from the same kind of cache as the measured epoch.
-    bool comparable() const { return comparable_; }
 
     ControlFigures warm(const std::optional<ControlFigures>& null_step) {
         const Pass measured = bench_.measured_pass(0);
@@ -160,7 +167,7 @@ public:
         pass.engine.alignment = Alignment{};
         if (pass.engine.kind == EngineKind::uring_direct) pass.engine.kind = EngineKind::uring;
         pass.step_ns = 0;
-        pass.duration_ns = kWarmingTime;
+        pass.duration_ns = bounds_.warming_ns;
         ControlFigures figures;
         const std::uint64_t room = available_memory_bytes() / 2 / std::max<std::uint64_t>(bench_.max_batch_bytes(), 1);
         if (room == 0) {
@@ -171,18 +178,15 @@ public:
         bench_.say("control: from memory, reading it in");
         const std::uint64_t batches = bench_.run(pass).epoch.steps;
         if (batches == 0) {
-            figures.note = fmt::format("no batch could be read within {}", format_time(kWarmingTime));
+            figures.note = fmt::format("no batch could be read within {}", format_time(bounds_.warming_ns));
             return figures;
         }
         bench_.say("control: from memory");
         pass.dataset =
             std::make_shared<DatasetSlice>(bench_.dataset(), first_samples(bench_.order_of(measured), batches));
         pass.wrap = true;
-        pass.max_steps = 0;
         for (const Nanoseconds step : step_times()) {
-            pass.step_ns = step;
-            pass.duration_ns = at_least(kControlTime, step);
-            const EpochResult epoch = bench_.run(pass).epoch;
+            const EpochResult epoch = run(pass, step, step > 0 ? bounds_.warm : bounds_.warm_rate);
             note_figures(figures, step, epoch);
             const double reads = epoch.device_reads_per_sample().value_or(0);
             if (reads > kFewDeviceReads && figures.note.empty()) {
@@ -192,47 +196,94 @@ public:
         return figures;
     }
 
+    // An emulated accelerator's own arithmetic tells; a real one is run.
     ControlFigures h2d() {
-        Pass pass = bench_.measured_pass(0);
+        const Pass measured = bench_.measured_pass(0);
         const std::uint64_t bytes =
             std::min(last_.h2d_bytes / std::max<std::uint64_t>(last_.steps, 1), bench_.slab()->bytes());
         const double samples_a_step = static_cast<double>(last_.samples) / static_cast<double>(last_.steps);
+        const bool computed = bench_.device_kind() == DeviceKind::emulated;
         ControlFigures figures;
+        if (computed) figures.note = "computed";
         for (const Nanoseconds step : step_times()) {
+            Pass pass = measured;
             pass.step_ns = step;
-            pass.max_steps = 0;
-            pass.duration_ns = step > 0 ? at_least(kControlTime, step) : kControlTime / 2;
-            ReadyBatches source(bench_.slab()->data(), bytes, pass.slots);
-            const EpochOutcome outcome = bench_.run_source(source, pass);
-            if (step > 0) {
-                figures.utilization = steady_utilization(outcome.idle);
-            } else {
-                figures.samples_per_second = rate(outcome.idle, static_cast<double>(outcome.steps) * samples_a_step);
-            }
+            const IdleFigures idle = computed ? computed_copies(pass, bytes) : run_copies(pass, bytes);
+            if (step == 0) figures.samples_per_second = rate(idle, static_cast<double>(idle.steps) * samples_a_step);
+            note_idle(figures, step, idle);
         }
         return figures;
     }
 
+    // One pass tells both figures: as nothing overlaps, a step only adds to the time that loading its batch takes.
     ControlFigures serial() {
         Pass pass = bench_.measured_pass(0);
-        pass.slots = bench_.options().accelerators;
+        const unsigned devices = bench_.options().accelerators;
+        pass.slots = devices;
         pass.serial = true;
+        PassBound bound = bounds_.serial;
+        // No wrapping: what was read once would come from memory.
+        const std::uint64_t whole = pass.max_steps;
+        if (whole > 0) bound.steps = bound.steps > 0 ? std::min(bound.steps, whole) : whole;
+        const Nanoseconds step = bounds_.serial_without_steps ? 0 : step_ns_;
+        bench_.prepare_cache();
+        const EpochResult epoch = run(pass, step, bound);
         ControlFigures figures;
-        for (const Nanoseconds step : step_times()) {
-            bench_.prepare_cache();
-            pass.step_ns = step;
-            pass.duration_ns = at_least(kControlTime, step);
-            note_figures(figures, step, bench_.run(pass).epoch);
+        note_idle(figures, step, epoch.idle);
+        // Of the steps that were over.
+        const auto steps = static_cast<double>(epoch.steps) / devices;
+        const double loading_ns =
+            static_cast<double>(epoch.idle.last_end_ns - epoch.idle.t0_ns) - steps * static_cast<double>(step);
+        if (loading_ns > 0) figures.samples_per_second = static_cast<double>(epoch.samples) / (loading_ns * 1e-9);
+        if (step != step_ns_) {
+            const double busy_ns = steps * static_cast<double>(step_ns_);
+            if (steps > 0) figures.utilization = busy_ns / (busy_ns + loading_ns);
+            add_note(figures, "computed from the time to load a batch");
         }
+        note_cache(figures, epoch);
         return figures;
     }
 
 private:
-    Nanoseconds at_least(Nanoseconds time_ns, Nanoseconds step_ns) const {
-        const BenchOptions& options = bench_.options();
-        const std::uint64_t warmup = (options.warmup_steps + options.accelerators - 1) / options.accelerators;
-        return std::max(time_ns,
-                        (static_cast<Nanoseconds>(std::max<std::uint64_t>(warmup, 1)) + kLeastSteps) * step_ns);
+    ControlFigures run_null_storage() {
+        Pass pass = bench_.measured_pass(0);
+        pass.engine.kind = EngineKind::null;
+        pass.replay = true;
+        pass.wrap = true;
+        ControlFigures figures;
+        std::uint64_t steps = ControlBounds::kNullStorageSteps;
+        for (const Nanoseconds step : step_times()) {
+            const EpochResult epoch = run(pass, step, step > 0 ? bounds_.null_storage : bounds_.null_storage_rate);
+            note_figures(figures, step, epoch);
+            steps = std::min(steps, epoch.steps);
+        }
+        if (steps < ControlBounds::kNullStorageSteps)
+            add_note(figures, fmt::format("{} steps in the time allowed", steps));
+        return figures;
+    }
+
+    EpochResult run(Pass pass, Nanoseconds step, const PassBound& bound) {
+        pass.step_ns = step;
+        pass.max_steps = bound.steps;
+        pass.duration_ns = bound.duration_ns;
+        return bench_.run(pass).epoch;
+    }
+
+    IdleFigures run_copies(Pass pass, std::uint64_t bytes) {
+        const PassBound& bound = pass.step_ns > 0 ? bounds_.warm : bounds_.warm_rate;
+        pass.max_steps = bound.steps;
+        pass.duration_ns = bound.duration_ns;
+        ReadyBatches source(bench_.slab()->data(), bytes, pass.slots);
+        return bench_.run_source(source, pass).idle;
+    }
+
+    // Every accelerator has a link of its own, so one stands for all.
+    IdleFigures computed_copies(const Pass& pass, std::uint64_t bytes) const {
+        const unsigned devices = bench_.options().accelerators;
+        const std::uint64_t warmup = (bench_.options().warmup_steps + devices - 1) / devices;
+        IdleFigures idle = copies_alone(bench_.device_options(pass, 0), bytes, warmup + kComputedSteps, warmup);
+        idle.steps *= devices;
+        return idle;
     }
 
     // 0 for the rate, and the run's own for the utilization.
@@ -240,29 +291,77 @@ private:
         return step_ns_ > 0 ? std::vector<Nanoseconds>{0, step_ns_} : std::vector<Nanoseconds>{0};
     }
 
-    // Returns the steps it was made of.
-    std::uint64_t note_figures(ControlFigures& figures, Nanoseconds step, const EpochResult& epoch) const {
-        if (step > 0) {
-            figures.utilization = steady_utilization(epoch.idle);
-        } else {
-            figures.samples_per_second = rate(epoch);
-        }
-        return epoch.steps;
+    void note_figures(ControlFigures& figures, Nanoseconds step, const EpochResult& epoch) const {
+        if (step == 0) figures.samples_per_second = rate(epoch);
+        note_idle(figures, step, epoch.idle);
+    }
+
+    void note_idle(ControlFigures& figures, Nanoseconds step, const IdleFigures& idle) const {
+        if (step > 0) figures.utilization = steady_utilization(idle);
+        if (step == step_ns_) figures.idle_by_cause = step > 0 ? idle.steady_by_cause : idle.by_cause;
+    }
+
+    void note_cache(ControlFigures& figures, const EpochResult& epoch) const {
+        figures.other_cache = epoch.cache.verdict != last_.cache.verdict;
+        if (!figures.other_cache) return;
+        add_note(figures, fmt::format("its cache was {}, the run's {}", epoch.cache.verdict, last_.cache.verdict));
     }
 
     Workbench& bench_;
+    std::string name_;
+    NullStorageMemory* memory_;
     const EpochResult& last_;
     Nanoseconds step_ns_;
+    ControlBounds bounds_;
     bool from_memory_;
-    bool comparable_ = true;
 };
+
+constexpr std::string_view kControls[] = {"null_storage", "null_step", "h2d", "serial", "warm"};
 
 }  // namespace
 
-void measure_controls(Workbench& bench, Result& result) {
+std::uint64_t sizes_digest(const Dataset& dataset) {
+    constexpr std::size_t kAtOnce = 4096;
+    std::array<SampleId, kAtOnce> ids{};
+    std::array<Extent, kAtOnce> extents{};
+    std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a, a word at a time
+    for (std::uint64_t at = 0; at < dataset.size(); at += kAtOnce) {
+        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kAtOnce, dataset.size() - at));
+        std::iota(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), at);
+        dataset.locate(std::span(ids).first(count), std::span(extents).first(count));
+        for (std::size_t i = 0; i < count; ++i) digest = (digest ^ extents[i].length_bytes) * 0x100000001b3;
+    }
+    return digest;
+}
+
+std::optional<ControlFigures> NullStorageMemory::find(const std::string& inputs) const {
+    const auto at = known_.find(inputs);
+    if (at == known_.end()) return std::nullopt;
+    ControlFigures figures = at->second.figures;
+    add_note(figures, "as measured for " + printable(at->second.name));
+    return figures;
+}
+
+void NullStorageMemory::keep(const std::string& inputs, const std::string& name, const ControlFigures& figures) {
+    known_.emplace(inputs, Known{name, figures});
+}
+
+std::vector<std::string> missing_controls(const Controls& controls) {
+    const std::optional<ControlFigures>* const all[] = {&controls.null_storage, &controls.null_step, &controls.h2d,
+                                                        &controls.serial, &controls.warm};
+    std::vector<std::string> missing;
+    for (std::size_t i = 0; i < std::size(kControls); ++i) {
+        if (!*all[i]) missing.push_back("controls." + std::string(kControls[i]));
+    }
+    return missing;
+}
+
+void measure_controls(Workbench& bench, Result& result, NullStorageMemory* memory) {
     const EpochResult* last = result.last_epoch();
     if (last == nullptr || last->steps == 0 || last->samples == 0) return;
-    Controller controller(bench, result);
+    Controller controller(bench, result, memory);
+    bench.announce(fmt::format("{} is measured; its controls take about {} at most (--no-controls leaves them out)",
+                               result.name, format_time(controller.at_most_ns())));
     const auto measure = [&](const char* name, auto control) -> std::optional<ControlFigures> {
         bench.check_interrupt();
         if (bench.stuck()) return std::nullopt;
@@ -279,13 +378,8 @@ void measure_controls(Workbench& bench, Result& result) {
     Controls& controls = result.controls;
     controls.null_storage = measure("storage that costs nothing", [&] { return controller.null_storage(); });
     controls.null_step = measure("no step", [&] { return controller.null_step(); });
-    controls.h2d = measure("copies alone", [&] { return controller.h2d(); });
-    controls.serial = measure("nothing overlapped", [&] { return controller.serial(); });
-    // Last: it leaves pages behind.
-    controls.warm = measure("from memory", [&] { return controller.warm(controls.null_step); });
-
     if (result.step_seconds > 0 && controls.null_step && controls.null_step->samples_per_second) {
-        if (controller.comparable()) {
+        if (!controls.null_step->other_cache) {
             const double demand = static_cast<double>(result.batch_size) / result.step_seconds;
             result.accelerators_sustained = *controls.null_step->samples_per_second / demand;
         } else {
@@ -294,6 +388,10 @@ void measure_controls(Workbench& bench, Result& result) {
                 "another cache than the run: use --cache cold or warm");
         }
     }
+    controls.h2d = measure("copies alone", [&] { return controller.h2d(); });
+    controls.serial = measure("nothing overlapped", [&] { return controller.serial(); });
+    // Last: it leaves pages behind.
+    controls.warm = measure("from memory", [&] { return controller.warm(controls.null_step); });
 }
 
 }  // namespace feedline

@@ -24,6 +24,8 @@ public:
     virtual void working(const std::string& what, std::uint64_t done, std::uint64_t total) = 0;
     // A measured epoch, now and then.
     virtual void measuring(const std::string& what, const Progress& progress, const Goal& goal) = 0;
+    // A line for a person who waits, whether at a terminal or behind a pipe.
+    virtual void announce(const std::string& line) = 0;
     // A combination is over, well or not.
     virtual void finished(const Result& result) = 0;
 };

@@ -31,16 +31,25 @@ Json oddities_json(const std::vector<Oddity>& oddities) {
     return list;
 }
 
-Json idle_json(const IdleFigures& idle) {
-    Json causes = Json::object();
+// Seconds by cause.
+Json causes_json(const Causes& causes) {
+    Json json = Json::object();
     for (std::size_t i = 0; i < kCauses; ++i) {
         const auto cause = static_cast<Cause>(i);
-        causes[std::string(to_string(cause))] = idle.by_cause[cause] * 1e-9;
+        json[std::string(to_string(cause))] = causes[cause] * 1e-9;
     }
+    return json;
+}
+
+Json idle_json(const IdleFigures& idle) {
     return {{"fraction", idle.fraction},
             {"seconds", idle.idle_ns * 1e-9},
             {"steady_fraction", or_null(idle.steady_fraction)},
-            {"by_cause", std::move(causes)}};
+            {"by_cause", causes_json(idle.by_cause)},
+            {"steady_by_cause", causes_json(idle.steady_by_cause)},
+            {"first_fill_seconds", idle.first_fill_ns * 1e-9},
+            {"end_wait_seconds", idle.end_wait_ns * 1e-9},
+            {"steady_steps", idle.steady_steps}};
 }
 
 Json cache_json(const CacheCertificate& cache) {
@@ -69,6 +78,7 @@ Json control_json(const std::optional<ControlFigures>& control) {
     if (!control) return nullptr;
     Json json = {{"utilization", or_null(control->utilization)},
                  {"samples_per_second", or_null(control->samples_per_second)}};
+    if (control->idle_by_cause) json["by_cause"] = causes_json(*control->idle_by_cause);
     if (!control->note.empty()) json["note"] = control->note;
     return json;
 }
@@ -145,6 +155,10 @@ const EpochResult* Result::last_epoch() const {
     return last == rounds.rend() ? nullptr : &last->back();
 }
 
+bool Result::only_controls_missing() const {
+    return !missing.empty() && std::find(missing.begin(), missing.end(), "epochs") == missing.end();
+}
+
 nlohmann::ordered_json to_json(const EpochResult& epoch) {
     return {
         {"seconds", epoch.seconds},
@@ -205,6 +219,7 @@ nlohmann::ordered_json to_json(const Result& result) {
                         {"warm", control_json(result.controls.warm)},
                         {"h2d", control_json(result.controls.h2d)},
                         {"serial", control_json(result.controls.serial)}};
+    json["missing"] = result.missing;
     json["accelerators_sustained"] = or_null(result.accelerators_sustained);
     json["bottleneck"] = result.bottleneck == Bottleneck::unknown ? Json(nullptr) : Json(to_string(result.bottleneck));
     json["raw"] = {{"step_ns", result.step_ns}};

@@ -59,6 +59,9 @@ struct ControlFigures {
     std::optional<double> utilization;         // steady, at the run's step time; null at step time 0
     std::optional<double> samples_per_second;  // at step time 0
     std::string note;                          // why it is absent or special; may be empty
+    // Where its own idle time went, at the run's step time, without the first fill; at step time 0 all of its time.
+    std::optional<Causes> idle_by_cause{};
+    bool other_cache = false;  // it found another cache than the measured epoch, as its note says
 };
 
 struct Controls {
@@ -93,11 +96,15 @@ struct Result {
     unsigned accelerators = 1;
     std::vector<std::vector<EpochResult>> rounds;  // the epochs of each repetition; one that failed may be empty
     Controls controls;
+    // What an interrupt left out, as it is called in the JSON: "epochs", "controls.warm".
+    std::vector<std::string> missing;
     std::optional<double> accelerators_sustained;
     Bottleneck bottleneck = Bottleneck::unknown;
     std::vector<std::int64_t> step_ns;  // raw, of the last epoch: e_i - e_{i-1} of every step that counts
 
     const EpochResult* last_epoch() const;  // nullptr when none was measured
+    // Interrupted, but after the last epoch: every measured figure is whole.
+    bool only_controls_missing() const;
 };
 
 struct Skipped {

@@ -233,18 +233,20 @@ void measure_epochs(Workbench& bench, Result& result) {
     }
 }
 
-// Fills `result` as far as it gets. False: interrupted.
+// Fills `result` as far as it gets. False: interrupted. `memory` may be null.
 bool measure(const Combination& combination, DeviceKind device, Result& result, BenchOutcome& outcome,
-             BenchObserver& observer, const Interrupt& interrupt) {
+             BenchObserver& observer, const Interrupt& interrupt, NullStorageMemory* memory) {
     bool stuck = false;
+    bool epochs_done = false;
     try {
         Workbench bench(combination.tier->dataset, combination.options, combination.engine, device,
                         combination.tier->info, observer, interrupt);
         try {
             result.device_name = bench.device_name();
             measure_epochs(bench, result);
+            epochs_done = true;
             add_epoch_notes(result, combination.options);
-            if (combination.options.controls) measure_controls(bench, result);
+            if (combination.options.controls) measure_controls(bench, result, memory);
         } catch (...) {
             stuck = bench.stuck();
             throw;
@@ -255,6 +257,12 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
         outcome.stuck |= stuck;
         if (error.kind() == ErrorKind::interrupted) {
             result.status = RunStatus::partial;
+            if (!epochs_done) result.missing.emplace_back("epochs");
+            if (combination.options.controls) {
+                for (std::string& control : missing_controls(result.controls)) {
+                    result.missing.push_back(std::move(control));
+                }
+            }
             return false;
         }
         // What was asked for cannot be, and nothing was measured yet: that is refused, not recorded.
@@ -297,16 +305,19 @@ BenchOutcome run_bench(const BenchOptions& options, const Capabilities& machine,
         return outcome;
     }
     const DeviceKind device = chosen_device(options, machine);
+    NullStorageMemory memory;
     for (const Combination& combination : combinations) {
+        if (outcome.interrupted) {
+            outcome.file.skipped.push_back({combination.name, "interrupted before it began"});
+            continue;
+        }
         Result result = described(combination, device);
-        const bool went_on = measure(combination, device, result, outcome, observer, interrupt);
+        const bool went_on = measure(combination, device, result, outcome, observer, interrupt,
+                                     combinations.size() > 1 ? &memory : nullptr);
         result.bottleneck = find_bottleneck(result);
         outcome.file.results.push_back(std::move(result));
         observer.finished(outcome.file.results.back());
-        if (!went_on) {
-            outcome.interrupted = true;
-            break;
-        }
+        if (!went_on) outcome.interrupted = true;
     }
     return outcome;
 }

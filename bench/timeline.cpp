@@ -146,6 +146,7 @@ void Timeline::cut(Nanoseconds cut_ns, const StepTimes& next, Nanoseconds slot_n
     part.end_ns = std::max(cut_ns, last_end_ns_);
     part.start_ns = std::clamp(next.start_ns, last_end_ns_, part.end_ns);
     causes_ += attribute_(last_end_ns_, part, slot_ns, trace);
+    if (ends_.empty()) first_fill_ns_ = length(t0_ns_, part.start_ns);
     busy_ns_ += length(part.start_ns, part.end_ns);
     last_end_ns_ = part.end_ns;
 }

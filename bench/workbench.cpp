@@ -207,18 +207,23 @@ void Workbench::check_interrupt() const {
     if (interrupt_.requested()) throw Error(ErrorKind::interrupted, "interrupted");
 }
 
+DeviceOptions Workbench::device_options(const Pass& pass, unsigned ordinal) const {
+    DeviceOptions device;
+    device.kind = device_;
+    device.ordinal = static_cast<int>(ordinal);
+    device.slots = std::max(pass.slots / options_.accelerators, 1U);
+    device.step_ns = pass.step_ns;
+    device.step_kernel = options_.step_kernel;
+    device.serial = pass.serial;
+    device.h2d_bytes_per_second = options_.h2d_rate;
+    device.h2d_latency_ns = options_.h2d_latency_ns;
+    return device;
+}
+
 std::vector<std::unique_ptr<Device>> Workbench::make_devices(const Pass& pass) const {
     std::vector<std::unique_ptr<Device>> devices;
     for (unsigned i = 0; i < options_.accelerators; ++i) {
-        DeviceOptions device;
-        device.kind = device_;
-        device.ordinal = static_cast<int>(i);
-        device.slots = std::max(pass.slots / options_.accelerators, 1U);
-        device.step_ns = pass.step_ns;
-        device.step_kernel = options_.step_kernel;
-        device.serial = pass.serial;
-        device.h2d_bytes_per_second = options_.h2d_rate;
-        device.h2d_latency_ns = options_.h2d_latency_ns;
+        const DeviceOptions device = device_options(pass, i);
         devices.push_back(device_ == DeviceKind::cuda ? make_cuda_device(device)
                                                       : make_emulated_device(device, *clock_));
     }
@@ -276,6 +281,7 @@ void Workbench::prepare_cache() {
         return [this, what, counts] { observer_.working(what, counts->done, counts->total); };
     };
     const Interrupt* interrupt = &interrupt_;
+    const Nanoseconds begun_ns = now_ns();
     std::uint64_t limit = kResidencySampleAsIs;
     if (options_.cache == CacheMode::cold) {
         run_interruptibly(
@@ -303,6 +309,7 @@ void Workbench::prepare_cache() {
             },
             interrupt_, tick("dropping the machine's caches"));
     }
+    prepare_time_ns_ = now_ns() - begun_ns;
 }
 
 EpochOutcome Workbench::run_source(BatchSource& source, const Pass& pass) {

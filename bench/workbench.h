@@ -63,12 +63,21 @@ public:
     // Runs batches from elsewhere on devices of their own.
     EpochOutcome run_source(BatchSource& source, const Pass& pass);
 
+    // What the devices of this pass are made from; `ordinal` below options().accelerators.
+    DeviceOptions device_options(const Pass& pass, unsigned ordinal) const;
+
     const BenchOptions& options() const { return options_; }
+    // How samples lie in the slab, which differs between direct and buffered reads.
+    const Alignment& alignment() const { return engine_.alignment; }
+    DeviceKind device_kind() const { return device_; }
+    // How long the last prepare_cache() took.
+    Nanoseconds prepare_time_ns() const { return prepare_time_ns_; }
     const std::shared_ptr<const Dataset>& dataset() const { return dataset_; }
     const std::shared_ptr<Slab>& slab() const { return slab_; }
     std::string device_name() const { return devices_.front()->name(); }
     std::uint64_t max_batch_bytes() const { return max_batch_bytes_; }
     void say(const std::string& what) const { observer_.working(what, 0, 0); }
+    void announce(const std::string& line) const { observer_.announce(line); }
     // Throws Error{interrupted}.
     void check_interrupt() const;
 
@@ -96,6 +105,7 @@ private:
     std::uint64_t max_batch_bytes_ = 0;
     std::shared_ptr<Decoder> decoder_;
     std::optional<double> resident_before_;
+    Nanoseconds prepare_time_ns_ = 0;
     bool stuck_ = false;
 };
 

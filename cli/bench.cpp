@@ -117,7 +117,7 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
     const Capabilities machine = machine_capabilities();
     check_options(options, machine);
     const bool live = !options.quiet && !options.no_progress && StatusLine::possible(stderr);
-    TerminalProgress progress(stderr, live);
+    TerminalProgress progress(stderr, live, options.quiet);
     const BenchOutcome outcome = run_bench(options, machine, make_context(typed), progress, interrupt);
     progress.clear();
     const Ending early{exit_code(outcome, false), outcome.interrupted || outcome.stuck};
@@ -129,7 +129,13 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
     }
     print_table(options, outcome.file);
     if (outcome.interrupted) {
-        if (!options.quiet) fmt::print(stderr, "feedline: interrupted; the figures are partial\n");
+        const std::vector<Result>& results = outcome.file.results;
+        const bool complete = !results.empty() && results.back().only_controls_missing();
+        if (!options.quiet) {
+            fmt::print(
+                stderr, "feedline: interrupted; {}\n",
+                complete ? "the measured figures are complete, controls are missing" : "the figures are partial");
+        }
         return early;
     }
     if (outcome.file.results.empty()) {

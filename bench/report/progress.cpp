@@ -54,6 +54,13 @@ void TerminalProgress::measuring(const std::string& what, const Progress& progre
     line_.show(printable(what) + ": " + progress_text(progress, goal));
 }
 
+void TerminalProgress::announce(const std::string& line) {
+    clear();
+    if (quiet_) return;
+    fmt::print(out_, "feedline: {}\n", printable(line));
+    std::fflush(out_);
+}
+
 void TerminalProgress::finished(const Result& result) {
     clear();
     if (result.status != RunStatus::failed) return;

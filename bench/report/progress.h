@@ -16,11 +16,14 @@ std::string progress_text(const Progress& progress, const Goal& goal);
 
 class TerminalProgress final : public BenchObserver {
 public:
-    // `out` is not owned. `live` false: only failures are printed, each on one line.
-    TerminalProgress(std::FILE* out, bool live) : out_(out), line_(out), live_(live) {}
+    // `out` is not owned. `live` false: only failures and announcements are printed, each on one line; `quiet`: no
+    // announcements either.
+    TerminalProgress(std::FILE* out, bool live, bool quiet = false)
+        : out_(out), line_(out), live_(live), quiet_(quiet) {}
 
     void working(const std::string& what, std::uint64_t done, std::uint64_t total) override;
     void measuring(const std::string& what, const Progress& progress, const Goal& goal) override;
+    void announce(const std::string& line) override;
     void finished(const Result& result) override;
     // Takes the line away, so that something else can be printed.
     void clear() { line_.clear(); }
@@ -29,6 +32,7 @@ private:
     std::FILE* out_;
     StatusLine line_;
     bool live_;
+    bool quiet_;
     Nanoseconds last_ns_ = 0;
     std::string last_what_;
 };

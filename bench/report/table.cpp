@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "bench/bottleneck.h"
+#include "bench/explain.h"
 #include "core/error.h"
 #include "core/status_line.h"
 #include "core/units.h"
@@ -120,7 +120,9 @@ Row row_of(const Result& result) {
     row[7] = epoch->cache.verdict;
     if (result.accelerators_sustained) row[8] = fmt::format("{:.3g}", *result.accelerators_sustained);
     if (result.bottleneck != Bottleneck::unknown) row[9] = std::string(to_string(result.bottleneck));
-    if (result.status != RunStatus::ok) row[9] = std::string(to_string(result.status));
+    if (result.status != RunStatus::ok && !result.only_controls_missing()) {
+        row[9] = std::string(to_string(result.status));
+    }
     return row;
 }
 
@@ -176,6 +178,29 @@ std::string table_of(const std::vector<Result>& results, std::size_t width) {
     };
     std::string out = line([](std::size_t c) { return kTable[c].title; });
     for (const Row& row : rows) out += line([&](std::size_t c) { return std::string_view(row[c]); });
+    return out;
+}
+
+// What the words of the report mean. In one place.
+std::string legend(bool with_steps, std::size_t width) {
+    struct Word {
+        std::string_view word;
+        std::string_view meaning;
+        bool of_steps;  // not used where nothing was computed on
+    };
+    static constexpr Word kWords[] = {
+        {"idle", "share of the epoch in which an accelerator does not compute, the first fill included", true},
+        {"steady", "idle from the end of the first step, or of the warm-up, to the end of the last", true},
+        {"busy", "1 - steady idle: in the steady state, the share of time in which an accelerator computes", true},
+        {"AU", "accelerator utilization as MLPerf Storage counts it: from the end of the first step", true},
+        {"cache", "cold: read from the device; warm: from memory; mixed: partly; unknown: cannot be seen", false},
+        {"feeds", "about how many such accelerators the loader keeps busy, from its rate without steps", true},
+        {"controls", "the same run without one part; samples/s without steps, busy at the run's step time", false},
+    };
+    std::string out;
+    for (const Word& entry : kWords) {
+        if (with_steps || !entry.of_steps) out += wrapped(fmt::format("  {:<10}", entry.word), entry.meaning, width);
+    }
     return out;
 }
 
@@ -247,7 +272,7 @@ std::string breakdown(const Result& result, const EpochResult& epoch, std::size_
     const double seconds = idle.idle_ns * 1e-9;
     std::string out;
     if (result.step_seconds > 0) {
-        out = fmt::format("  idle {} of {} ({}), {} once warmed up\n", format_time(std::llround(idle.idle_ns)),
+        out = fmt::format("  idle {} of {} ({}), steady {}\n", format_time(std::llround(idle.idle_ns)),
                           format_time(std::llround(epoch.seconds * 1e9)), format_percent(idle.fraction),
                           idle.steady_fraction ? format_percent(*idle.steady_fraction) : "unknown");
     } else {
@@ -269,23 +294,47 @@ std::string breakdown(const Result& result, const EpochResult& epoch, std::size_
     return out;
 }
 
-// One line a control: what the run reaches without one of its parts.
-std::string controls_table(const Controls& controls, std::size_t width) {
-    const std::pair<std::string_view, const std::optional<ControlFigures>&> rows[] = {
-        {"no storage", controls.null_storage}, {"no step", controls.null_step},         {"from memory", controls.warm},
-        {"copies alone", controls.h2d},        {"nothing overlapped", controls.serial},
+// One line a control: what the run reaches without one of its parts, below what it reached itself.
+std::string controls_table(const Result& result, const EpochResult& epoch, std::size_t width) {
+    const auto line = [width](std::string_view name, const std::optional<double>& samples_per_second,
+                              const std::optional<double>& busy, const std::string& note) {
+        const std::string text =
+            fmt::format("    {:<20}{:>12}  {:>8}", name,
+                        samples_per_second ? format_per_second(*samples_per_second) : std::string(kUnseen),
+                        busy ? format_percent(*busy) : std::string(kUnseen));
+        return note.empty() ? text + "\n" : wrapped(text + "  ", note, width);
     };
+    const Controls& controls = result.controls;
+    const auto both = [](const std::string& one, const std::string& other) {
+        return one + (one.empty() || other.empty() ? "" : "; ") + other;
+    };
+    const bool steps = result.step_seconds > 0;
     std::string out;
-    for (const auto& [name, control] : rows) {
-        if (!control) continue;
-        if (out.empty()) out = fmt::format("  {:<22}{:>12}  {:>8}\n", "controls", "samples/s", "busy");
-        const std::string rate =
-            control->samples_per_second ? format_per_second(*control->samples_per_second) : std::string(kUnseen);
-        const std::string busy = control->utilization ? format_percent(*control->utilization) : std::string(kUnseen);
-        const std::string line = fmt::format("    {:<20}{:>12}  {:>8}", name, rate, busy);
-        out += control->note.empty() ? line + "\n" : wrapped(line + "  ", control->note, width);
+    const auto add = [&](std::string_view name, const std::optional<ControlFigures>& control) {
+        if (control) out += line(name, control->samples_per_second, control->utilization, control->note);
+    };
+    add("no storage", controls.null_storage);
+    // Without a step it is the measured run, and with one there is nothing to be busy with.
+    if (steps && controls.null_step) {
+        out += line("no step", controls.null_step->samples_per_second, std::nullopt, controls.null_step->note);
     }
-    return out;
+    add("from memory", controls.warm);
+    add("copies alone", controls.h2d);
+    if (controls.serial && steps) {
+        // Its rate without steps says nothing of what overlapping steps is worth.
+        out += line("nothing overlapped", std::nullopt, controls.serial->utilization,
+                    both(overlap_worth(result), controls.serial->note));
+    } else if (controls.serial) {
+        out += line("nothing overlapped", controls.serial->samples_per_second, std::nullopt,
+                    both("without steps, reading and copying overlap", controls.serial->note));
+    }
+    if (out.empty()) return out;
+    std::optional<double> busy;
+    if (steps && epoch.idle.steady_fraction) busy = 1 - *epoch.idle.steady_fraction;
+    // With steps its rate is the accelerator's as much as the loader's.
+    const std::optional<double> rate = steps ? std::nullopt : std::optional(epoch.samples_per_second());
+    return fmt::format("  {:<22}{:>12}  {:>8}\n", "controls", "samples/s", "busy") + line("this run", rate, busy, "") +
+           out;
 }
 
 // What stands once for a dataset, however many engines read it.
@@ -316,7 +365,7 @@ std::string details(const Result& result, bool new_dataset, std::size_t width) {
             reads += fmt::format("; {:.2f} device reads a sample", *device_reads);
         }
         out += wrapped("  reads ", reads, width);
-        out += controls_table(result.controls, width);
+        out += controls_table(result, *epoch, width);
     }
     for (const std::string& note : result.notes) out += wrapped("  note: ", printable(note), width);
     if (new_dataset) out += dataset_lines(result, width);
@@ -346,6 +395,13 @@ std::string headline_warning(const Result& result) {
             why += fmt::format("; {} is memory, which no engine can read cold, O_DIRECT included", result.tier.fs_type);
         }
         return fmt::format("NOT COLD: asked for a cold cache {}; no baseline for a gate", why);
+    }
+    if (result.only_controls_missing()) {
+        std::string names;
+        for (const std::string& name : result.missing) {
+            names += (names.empty() ? "" : ", ") + name.substr(name.find('.') + 1);
+        }
+        return "controls interrupted: the measured epoch is complete; missing: " + names;
     }
     if (result.status == RunStatus::partial) return "partial: interrupted before its end";
     return {};
@@ -397,10 +453,10 @@ std::string render_table(const ResultFile& file, std::size_t columns) {
     }
     if (!file.results.empty()) {
         out += "\n" + table_of(file.results, columns);
-        out += wrapped(
-            "", "idle counts the first fill; AU: MLPerf Storage's utilization; feeds: accelerators this tier sustains",
-            columns);
         for (const std::string& line : best_lines(file.results)) out += wrapped("", line, columns);
+        out += legend(std::any_of(file.results.begin(), file.results.end(),
+                                  [](const Result& result) { return result.step_seconds > 0; }),
+                      columns);
     }
     std::set<std::string> described;
     for (const Result& result : file.results) {

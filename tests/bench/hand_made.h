@@ -7,7 +7,7 @@
 namespace feedline::test {
 
 // 1000 samples of 100 KB in 10 s; steps of 0.5 s, 15 of them: busy 7.5 s, idle 2.5 s = 25 %, of which read 2 s, open
-// 0.4 s and h2d 0.1 s.
+// 0.4 s and h2d 0.1 s. The first fill took 0.75 s of it; in the steady state 1.75 s of 8.75 s are idle.
 inline EpochResult hand_made_epoch() {
     EpochResult epoch;
     epoch.seconds = 10;
@@ -26,6 +26,11 @@ inline EpochResult hand_made_epoch() {
     epoch.idle.by_cause[Cause::read] = 2.0e9;
     epoch.idle.by_cause[Cause::open] = 0.4e9;
     epoch.idle.by_cause[Cause::h2d] = 0.1e9;
+    epoch.idle.steady_by_cause[Cause::read] = 1.4e9;
+    epoch.idle.steady_by_cause[Cause::open] = 0.28e9;
+    epoch.idle.steady_by_cause[Cause::h2d] = 0.07e9;
+    epoch.idle.steady_steps = 14;
+    epoch.idle.first_fill_ns = 0.75e9;
     epoch.cache = {"cold", "warm", 0.0, 102'400'000, 102'400'000, "/proc/self/io", 102'400'000};
     epoch.h2d_bytes = 100'001'000;
     epoch.padding_bytes = 1000;
@@ -70,6 +75,24 @@ inline Result hand_made_result() {
     result.bottleneck = Bottleneck::storage;
     result.step_ns = {60'000'000'000, 500'000'000};
     return result;
+}
+
+// The same epoch with another steady idle fraction, as far as the verdict looks at it: the steps and the first fill
+// stay, and what is idle in the steady state keeps its causes.
+inline void set_steady_idle(EpochResult& epoch, double fraction) {
+    IdleFigures& idle = epoch.idle;
+    const double busy_ns = 14 * 0.5e9;
+    const double steady_idle_ns = busy_ns * fraction / (1 - fraction);
+    const double scale = steady_idle_ns / idle.steady_by_cause.total();
+    for (double& ns : idle.steady_by_cause.ns) ns *= scale;
+    idle.steady_fraction = fraction;
+    idle.by_cause = idle.steady_by_cause;
+    idle.by_cause[Cause::read] += idle.first_fill_ns;
+    idle.idle_ns = idle.by_cause.total() + idle.end_wait_ns;
+    idle.by_cause[Cause::sync] += idle.end_wait_ns;
+    idle.fraction = idle.idle_ns / (idle.idle_ns + idle.busy_ns);
+    idle.t1_ns = static_cast<Nanoseconds>(idle.idle_ns + idle.busy_ns);
+    epoch.seconds = static_cast<double>(idle.t1_ns) * 1e-9;
 }
 
 inline Context hand_made_context() {

@@ -11,10 +11,10 @@ namespace {
 
 // What is written to a file that stands for a terminal.
 template <typename Act>
-std::string shown(bool live, Act act) {
+std::string shown(bool live, Act act, bool quiet = false) {
     std::FILE* file = std::tmpfile();
     {
-        TerminalProgress progress(file, live);
+        TerminalProgress progress(file, live, quiet);
         act(progress);
     }
     std::rewind(file);
@@ -69,6 +69,16 @@ TEST(Progress, IsQuietWhenNobodyWatchesButForFailures) {
         progress.finished(failed);
     });
     EXPECT_EQ(text, "feedline: disk/files/uring/custom: cannot read: /data/x\n");
+}
+
+TEST(Progress, AnnouncesOnALineOfItsOwnUnlessQuiet) {
+    const auto announce = [](TerminalProgress& progress) {
+        progress.working("indexing /data", 1234, 0);
+        progress.announce("what comes takes 3 s");
+    };
+    EXPECT_EQ(shown(false, announce), "feedline: what comes takes 3 s\n");
+    EXPECT_EQ(shown(false, announce, true), "");
+    EXPECT_TRUE(shown(true, announce).ends_with("\rfeedline: what comes takes 3 s\n"));
 }
 
 }  // namespace

@@ -28,24 +28,32 @@ TEST(Table, ReadsAsAPersonWouldExpect) {
 
 tier  engine  samples/s    bytes/s    idle  because        AU  cache  feeds  limit
 disk  uring         100  10.0 MB/s  25.0 %  read 80 %  80.0 %  cold    0.82  storage
-idle counts the first fill; AU: MLPerf Storage's utilization; feeds: accelerators this tier sustains
+  idle      share of the epoch in which an accelerator does not compute, the first fill included
+  steady    idle from the end of the first step, or of the warm-up, to the end of the last
+  busy      1 - steady idle: in the steady state, the share of time in which an accelerator computes
+  AU        accelerator utilization as MLPerf Storage counts it: from the end of the first step
+  cache     cold: read from the device; warm: from memory; mixed: partly; unknown: cannot be seen
+  feeds     about how many such accelerators the loader keeps busy, from its rate without steps
+  controls  the same run without one part; samples/s without steps, busy at the run's step time
 
 disk/files/uring/custom
-  idle 2.50 s of 10.0 s (25.0 %), 20.0 % once warmed up
+  idle 2.50 s of 10.0 s (25.0 %), steady 20.0 %
     open      16.0 %    400 ms  ########
     read      80.0 %    2.00 s  ########################################
     h2d        4.0 %    100 ms  ##
   reads p50 2.00 ms, p99 9.00 ms, longest 12.0 ms; 1.02 device reads a sample
   controls                 samples/s      busy
+    this run                       -    80.0 %
     no storage                90,000    99.9 %
-    no step                      110    80.0 %
+    no step                      110         -
     from memory               40,000    99.0 %
     copies alone             250,000    99.8 %
-    nothing overlapped           100    70.0 %
+    nothing overlapped             -    70.0 %  overlapping is worth: 70.0 % -> 80.0 % busy
   classes: 2: 0 = cat, 1 = dog
-  => Storage is the limit: idle 25.0 % here, idle 1.0 % from memory. Next: each sample of 100 KB
+  => Storage is the limit: steady idle 20.0 % here, 1.0 % from memory. Next: each sample of 100 KB
      costs 1.02 device reads, so pack the small files into shards, or use a tier with more requests
-     a second.
+     a second. This run is short, 14 steps an accelerator after warm-up: let it run longer before
+     you rely on it.
 )");
 }
 
@@ -181,6 +189,34 @@ TEST(Table, FailedAndPartialResultsAreMarked) {
     const std::string table = render_table({test::hand_made_context(), {failed, partial}, {}});
     EXPECT_NE(table.find("! failed: cannot read: /data/x"), std::string::npos) << table;
     EXPECT_NE(table.find("! partial: interrupted"), std::string::npos) << table;
+}
+
+TEST(Table, InterruptedControlsLeaveTheEpochComplete) {
+    Result result = test::hand_made_result();
+    result.status = RunStatus::partial;
+    result.controls.warm.reset();
+    result.missing = {"controls.warm"};
+    result.bottleneck = Bottleneck::unknown;
+    const std::string table = render_table({test::hand_made_context(), {result}, {}});
+    EXPECT_NE(table.find("! controls interrupted: the measured epoch is complete; missing: warm"), std::string::npos)
+        << table;
+    EXPECT_EQ(table.find("partial"), std::string::npos) << table;
+}
+
+TEST(Table, WithoutStepsTheControlsAreRates) {
+    Result result = test::hand_made_result();
+    result.step_seconds = 0;
+    result.controls.null_step = {std::nullopt, 100.0, "the measured run itself"};
+    for (auto* control :
+         {&result.controls.null_storage, &result.controls.warm, &result.controls.h2d, &result.controls.serial}) {
+        (*control)->utilization.reset();
+    }
+    const std::string table = render_table({test::hand_made_context(), {result}, {}});
+    EXPECT_NE(table.find("    this run                     100         -\n"), std::string::npos) << table;
+    EXPECT_EQ(table.find("no step  "), std::string::npos) << "it is the run itself: " << table;
+    EXPECT_EQ(table.find("steady"), std::string::npos) << table;
+    EXPECT_EQ(table.find("overlapping is worth"), std::string::npos) << table;
+    EXPECT_NE(table.find("reading and copying overlap"), std::string::npos) << table;
 }
 
 TEST(Table, PrintsTheClassMap) {

@@ -1,0 +1,302 @@
+#include "bench/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "bench/bottleneck.h"
+#include "core/presets.h"
+#include "core/units.h"
+
+namespace feedline {
+namespace {
+
+constexpr std::uint64_t kFewSteps = 20;  // steady steps an accelerator below which a figure is called short
+
+bool from_memory(const EpochResult& epoch) {
+    return epoch.cache.verdict == "warm";
+}
+
+bool asked_for_cold(const Result& result) {
+    return result.config.is_object() && result.config.value("cache", "") == "cold";
+}
+
+double share(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+std::string share_of(const Causes& causes, Cause cause) {
+    return format_percent(share(causes[cause], causes.total()));
+}
+
+std::string rate(double samples_per_second) {
+    return format_per_second(samples_per_second) + " samples/s";
+}
+
+// "steady idle 34.5 %", or at step time 0 "20,000 samples/s".
+std::string measured(const Result& result, const EpochResult& epoch) {
+    if (result.step_seconds <= 0) return rate(epoch.samples_per_second());
+    if (!epoch.idle.steady_fraction) return "idle " + format_percent(epoch.idle.fraction);
+    return "steady idle " + format_percent(*epoch.idle.steady_fraction);
+}
+
+// The same of a control, to stand behind measured().
+std::string control_figure(const Result& result, const std::optional<ControlFigures>& control) {
+    if (!control) return "not measured";
+    if (result.step_seconds > 0) {
+        return control->utilization ? format_percent(1 - *control->utilization) : "not measured";
+    }
+    return control->samples_per_second ? rate(*control->samples_per_second) : "not measured";
+}
+
+// What to try when storage is slow depends on where its time goes.
+std::string storage_advice(const Result& result, const EpochResult& epoch) {
+    const Causes& causes = deciding_causes(result, epoch);
+    const double mean_bytes = share(static_cast<double>(epoch.bytes), static_cast<double>(epoch.samples));
+    constexpr double kRequestBoundBytes = 1 << 20;
+    constexpr double kManyReads = 0.5;  // a sample
+    if (epoch.device_reads && epoch.samples > 0 && mean_bytes < kRequestBoundBytes) {
+        const double reads = static_cast<double>(*epoch.device_reads) / static_cast<double>(epoch.samples);
+        if (reads >= kManyReads) {
+            return fmt::format(
+                "each sample of {} costs {:.2f} device reads, so pack the small files into shards, or use a tier with "
+                "more requests a second",
+                format_size(mean_bytes), reads);
+        }
+    }
+    if (causes[Cause::open] > causes[Cause::read]) {
+        return "most of it is opening files: pack them into shards, so that fewer are opened";
+    }
+    if (result.config.contains("queue_depth") && result.config["queue_depth"].is_number()) {
+        return fmt::format("raise --queue-depth (now {}); if that changes nothing, use a faster tier",
+                           result.config["queue_depth"].get<std::uint64_t>());
+    }
+    return "raise --queue-depth; if that changes nothing, use a faster tier";
+}
+
+// Where a preset's samples are of another size, what is counted in samples is not what the preset's own data would do.
+std::string sample_sizes(const Result& result) {
+    const std::span<const Preset> all = presets();
+    const auto preset =
+        std::find_if(all.begin(), all.end(), [&](const Preset& one) { return one.name == result.workload; });
+    if (preset == all.end() || result.dataset.samples == 0) return {};
+    const double mean = static_cast<double>(result.dataset.bytes) / static_cast<double>(result.dataset.samples);
+    const auto theirs = static_cast<double>(preset->record_bytes);
+    constexpr double kSameSize = 0.05;
+    if (std::fabs(mean / theirs - 1) <= kSameSize) return {};
+    return fmt::format(" (counted in samples: this dataset's are {} on average, {}'s are {})", format_size(mean),
+                       preset->name, format_size(theirs));
+}
+
+std::string feeds(const Result& result, const EpochResult& epoch) {
+    if (!result.accelerators_sustained) return {};
+    const double sustained = *result.accelerators_sustained;
+    const std::string_view where = from_memory(epoch) ? "From memory it" : "It";
+    if (sustained * kRateDifference < result.accelerators) {
+        return fmt::format(
+            " {} would feed only about {:.2g} of them for long: what was read ahead hides that in this run; run "
+            "longer.",
+            where, sustained);
+    }
+    std::string text = fmt::format(" {} would feed about {:.1f} of them{}", where, sustained, sample_sizes(result));
+    const unsigned tried = accelerators_with_margin(sustained);
+    if (tried > result.accelerators) {
+        return text + fmt::format(": try --accelerators {}, which leaves a margin of {:.0f} %.", tried,
+                                  (kRateDifference - 1) * 100);
+    }
+    return text + ".";
+}
+
+// The idle time that is no part of the steady state, where it would have made another verdict.
+std::string only_at_the_ends(const Result& result, const EpochResult& epoch) {
+    const IdleFigures& idle = epoch.idle;
+    if (result.step_seconds <= 0 || idle.fraction < kBusyEnough) return {};
+    if (idle.steady_fraction.value_or(0) >= kBusyEnough) return {};
+    const double at_the_end = idle.end_wait_ns;
+    const double filling = idle.first_fill_ns;
+    const double rest = idle.idle_ns - idle.steady_by_cause.total() - at_the_end - filling;
+    const auto of_all = [&](double ns) {
+        return fmt::format("{} of {}", format_time(std::llround(ns)), format_time(std::llround(epoch.seconds * 1e9)));
+    };
+    if (rest > std::max(filling, at_the_end)) {
+        return fmt::format(
+            " {} were idle outside the steady state, in warm-up steps or in a gap that the end of the run cut; run "
+            "longer.",
+            of_all(rest));
+    }
+    std::string text;
+    if (filling >= at_the_end) {
+        text = fmt::format(" Only the first fill was idle: {}; run longer or with more steps.", of_all(filling));
+    }
+    // Half of what divides the verdicts is worth naming beside the fill.
+    if (at_the_end > filling || share(at_the_end, epoch.seconds * 1e9) >= kBusyEnough / 2) {
+        const std::uint64_t last = epoch.steps % std::max(1U, result.accelerators);
+        text += fmt::format(" {} of idle time (mean) is waiting at the end for the other accelerators",
+                            format_time(std::llround(at_the_end)));
+        text += last == 0 ? "."
+                          : fmt::format(
+                                ": the last round gave {} of {} accelerators a batch; use --steps a multiple "
+                                "of {}.",
+                                last, result.accelerators, result.accelerators);
+    }
+    return text;
+}
+
+std::string memory_advice(const Result& result) {
+    if (result.tier.tier_kind == "ram") return "name a dataset on the storage you mean to measure";
+    if (asked_for_cold(result)) return "the pages were not dropped: another program holds them, or they are locked";
+    return "use --cache cold to measure the storage";
+}
+
+// What stands before a verdict that is none on storage.
+std::string memory_opening(const Result& result, const EpochResult& epoch) {
+    if (!from_memory(epoch)) return {};
+    return fmt::format("This was memory, not the storage ({}): ", memory_advice(result));
+}
+
+std::string memory_doubt(const Result& result, const EpochResult& epoch) {
+    if (epoch.cache.verdict == "mixed") {
+        std::string text = " Part of it came from memory";
+        if (epoch.cache.device_bytes && epoch.cache.logical_bytes > 0) {
+            const double device =
+                share(static_cast<double>(*epoch.cache.device_bytes), static_cast<double>(epoch.cache.logical_bytes));
+            text += fmt::format(" ({} was read from the device)", format_percent(std::min(device, 1.0)));
+        }
+        return text + (asked_for_cold(result) ? "." : ": use --cache cold to measure the storage alone.");
+    }
+    const bool remote = result.tier.tier_kind == "network" || result.tier.tier_kind == "fuse";
+    if (epoch.cache.verdict == "unknown" && remote) {
+        return fmt::format(" How much of it came from a memory cannot be seen on {}.", result.tier.fs_type);
+    }
+    return {};
+}
+
+std::string shortness(const Result& result, const EpochResult& epoch) {
+    if (result.step_seconds <= 0) {
+        if (epoch.steps >= kFewSteps) return {};
+        return fmt::format(" This run is short, {} batches: let it run longer before you rely on it.", epoch.steps);
+    }
+    if (!epoch.idle.steady_fraction) return {};
+    const std::uint64_t each = epoch.idle.steady_steps / std::max(1U, result.accelerators);
+    if (each < kFewSteps) {
+        return fmt::format(
+            " This run is short, {} {} an accelerator after warm-up: let it run longer before you rely on it.", each,
+            each == 1 ? "step" : "steps");
+    }
+    const std::optional<double> noise = steady_noise(result, epoch);
+    const double steady = *epoch.idle.steady_fraction;
+    if (noise && std::fabs(steady - kBusyEnough) < *noise) {
+        return fmt::format(" {} +- {} is too close to the {:.0f} % that divides to be sure: run longer.",
+                           format_percent(steady), format_percent(*noise), kBusyEnough * 100);
+    }
+    return {};
+}
+
+std::string cpu_text(const Result& result, const EpochResult& epoch, const std::string& here) {
+    const std::optional<ControlFigures>& null_storage = result.controls.null_storage;
+    const bool decodes_anyhow = null_storage && null_storage->idle_by_cause &&
+                                null_storage->idle_by_cause->total() > 0 &&
+                                largest_cause(*null_storage->idle_by_cause) == Cause::decode;
+    const Causes& causes = deciding_causes(result, epoch);
+    if (decodes_anyhow || largest_cause(causes) == Cause::decode) {
+        const Causes& split = decodes_anyhow ? *null_storage->idle_by_cause : causes;
+        return fmt::format(
+            "the CPU is the limit: {} here, {} with storage that costs nothing, and decoding is {} of that, so faster "
+            "storage would not help. Next: more cores (--threads), decode on the accelerator, or store samples that "
+            "need less decoding.",
+            here, control_figure(result, null_storage), share_of(split, Cause::decode));
+    }
+    const std::string advice = fmt::format("more --threads if cores are free, or larger records{}",
+                                           result.engine.starts_with("uring") ? "" : ", or --engine uring");
+    if (from_memory(epoch)) {
+        return fmt::format("reading from it, the CPU is the limit: {}, most of it in {}. Next: {}.", here,
+                           to_string(largest_cause(causes)), advice);
+    }
+    return fmt::format("the CPU is the limit: {} here, {} from memory, so faster storage would not help. Next: {}.",
+                       here, control_figure(result, result.controls.warm), advice);
+}
+
+// Begins in lower case, to stand behind an opening.
+std::string verdict(const Result& result, const EpochResult& epoch, const std::string& here) {
+    switch (result.bottleneck) {
+        case Bottleneck::accelerator: {
+            const std::string rest = feeds(result, epoch);
+            return fmt::format("the accelerator is the limit ({}): {} keeps up.{}{}", here,
+                               from_memory(epoch) ? "memory" : "this tier", only_at_the_ends(result, epoch), rest);
+        }
+        case Bottleneck::storage:
+            return fmt::format("storage is the limit: {} here, {} from memory. Next: {}.", here,
+                               control_figure(result, result.controls.warm), storage_advice(result, epoch));
+        case Bottleneck::cpu: return cpu_text(result, epoch, here);
+        case Bottleneck::h2d:
+            return fmt::format(
+                "the copy to the accelerator is the limit: {} here, {} with copies alone. Next: a smaller batch in "
+                "bytes (smaller samples), or a wider link.",
+                here, control_figure(result, result.controls.h2d));
+        case Bottleneck::harness:
+            return fmt::format(
+                "the measuring program is the limit, not the storage: {} here, {} with storage that costs nothing. "
+                "Next: larger batches or more cores; take these figures as a lower bound.",
+                here, control_figure(result, result.controls.null_storage));
+        case Bottleneck::unknown: break;
+    }
+    return {};
+}
+
+// Why there is no verdict, and how to get one.
+std::string open_question(const Result& result, const EpochResult& epoch, const std::string& here) {
+    const std::string_view most = to_string(largest_cause(deciding_causes(result, epoch)));
+    if (result.only_controls_missing()) {
+        return fmt::format(
+            "the epoch is complete ({}, most of it in {}), and the controls that tell why were interrupted. Next: let "
+            "them run, or leave them out with --no-controls.",
+            here, most);
+    }
+    if (result.status == RunStatus::partial) {
+        return fmt::format("interrupted: {} so far, most of it in {}. Next: let it run to the end for a verdict.", here,
+                           most);
+    }
+    if (epoch.steps == 0) {
+        return fmt::format("not one step was over, most of the time went to {}. Next: run longer.", most);
+    }
+    if (result.step_seconds > 0 && !epoch.idle.steady_fraction) {
+        return fmt::format(
+            "only the first fill was idle, {} of {}: one step an accelerator has no steady state. Next: run longer or "
+            "with more steps.",
+            format_time(std::llround(epoch.idle.idle_ns)), format_time(std::llround(epoch.seconds * 1e9)));
+    }
+    const std::string opening = result.step_seconds > 0 ? "the accelerator shows " + here : "it loads " + here;
+    if (result.controls.null_storage) {
+        return fmt::format("{}, most of it in {}; a control gave no figure, so the verdict is open.", opening, most);
+    }
+    return fmt::format("{}, most of it in {}. Next: run with --controls to tell storage from CPU.", opening, most);
+}
+
+std::string capital(std::string text) {
+    if (!text.empty()) text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    return text;
+}
+
+}  // namespace
+
+std::string explain(const Result& result) {
+    const EpochResult* epoch = result.last_epoch();
+    if (epoch == nullptr) return "Nothing was measured.";
+    const std::string here = measured(result, *epoch);
+    std::string text = verdict(result, *epoch, here);
+    if (text.empty()) text = open_question(result, *epoch, here);
+    return capital(memory_opening(result, *epoch) + text) + memory_doubt(result, *epoch) + shortness(result, *epoch);
+}
+
+std::string overlap_worth(const Result& result) {
+    const EpochResult* epoch = result.last_epoch();
+    const std::optional<ControlFigures>& serial = result.controls.serial;
+    if (epoch == nullptr || !serial || !serial->utilization || serial->other_cache) return {};
+    if (result.step_seconds <= 0 || !epoch->idle.steady_fraction) return {};
+    return fmt::format("overlapping is worth: {} -> {} busy", format_percent(*serial->utilization),
+                       format_percent(1 - *epoch->idle.steady_fraction));
+}
+
+}  // namespace feedline

@@ -1,0 +1,258 @@
+#include "bench/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "bench/bottleneck.h"
+#include "tests/bench/hand_made.h"
+
+namespace feedline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+EpochResult& epoch_of(Result& result) {
+    return result.rounds[0][0];
+}
+
+// The words for the verdict that the figures give.
+std::string judged(Result result) {
+    result.bottleneck = find_bottleneck(result);
+    return explain(result);
+}
+
+Result with_steady_idle(double fraction) {
+    Result result = test::hand_made_result();
+    test::set_steady_idle(epoch_of(result), fraction);
+    return result;
+}
+
+TEST(Explain, NamesTheBottleneckItsFigureAndWhatToTry) {
+    const struct {
+        Bottleneck bottleneck;
+        const char* says;
+        const char* figure;
+        const char* next;
+    } cases[] = {
+        {Bottleneck::storage, "Storage is the limit", "steady idle 20.0 % here, 1.0 % from memory",
+         "1.02 device reads"},
+        {Bottleneck::cpu, "The CPU is the limit", "steady idle 20.0 % here, 1.0 % from memory", "--threads"},
+        {Bottleneck::h2d, "The copy to the accelerator is the limit", "0.2 % with copies alone", "smaller batch"},
+        {Bottleneck::harness, "The measuring program is the limit", "0.1 % with storage", "lower bound"},
+        {Bottleneck::accelerator, "The accelerator is the limit", "steady idle 20.0 %", "keeps up"},
+    };
+    for (const auto& [bottleneck, says, figure, next] : cases) {
+        Result result = test::hand_made_result();
+        result.bottleneck = bottleneck;
+        const std::string text = explain(result);
+        EXPECT_THAT(text, AllOf(StartsWith(says), HasSubstr(figure), HasSubstr(next), Not(HasSubstr("\n"))));
+    }
+}
+
+TEST(Explain, WithoutControlsItAsksForThem) {
+    Result result = test::hand_made_result();
+    result.controls = {};
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("steady idle 20.0 %"), HasSubstr("read"), HasSubstr("--controls")));
+    result.controls.null_storage = ControlFigures{std::nullopt, std::nullopt, "failed: no memory"};
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("a control gave no figure"), Not(HasSubstr("--controls"))));
+}
+
+TEST(Explain, WhenOnlyTheFirstFillWasIdleItSaysSo) {
+    EXPECT_THAT(judged(with_steady_idle(0.001)),
+                AllOf(StartsWith("The accelerator is the limit (steady idle 0.1 %)"),
+                      HasSubstr("Only the first fill was idle: 750 ms of 8.26 s; run longer or with more steps"),
+                      Not(HasSubstr("torage"))));
+    EXPECT_THAT(judged(with_steady_idle(0.03)), Not(HasSubstr("first fill")));
+    Result long_run = with_steady_idle(0.001);
+    epoch_of(long_run).idle.fraction = 0.01;
+    EXPECT_THAT(judged(long_run), Not(HasSubstr("first fill"))) << "not worth a word";
+    Result one_step = test::hand_made_result();
+    epoch_of(one_step).steps = 1;
+    epoch_of(one_step).idle.steady_fraction.reset();
+    EXPECT_THAT(judged(one_step), AllOf(StartsWith("Only the first fill was idle, 2.50 s of 10.0 s"),
+                                        HasSubstr("with more steps"), Not(HasSubstr("torage"))));
+}
+
+TEST(Explain, AGapThatTheEndCutIsNotCalledTheFirstFill) {
+    Result result = with_steady_idle(0.001);
+    EpochResult& epoch = epoch_of(result);
+    epoch.idle.idle_ns += 4e9;
+    epoch.idle.by_cause[Cause::read] += 4e9;
+    epoch.idle.fraction = epoch.idle.idle_ns / (epoch.idle.idle_ns + epoch.idle.busy_ns);
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("4.00 s of"), HasSubstr("cut"), Not(HasSubstr("first fill"))));
+}
+
+TEST(Explain, AnUnevenLastRoundIsNamed) {
+    Result result = test::hand_made_result();
+    result.accelerators = 4;  // 15 steps: 3 in the last round
+    epoch_of(result).idle.first_fill_ns = 0.01e9;
+    epoch_of(result).idle.end_wait_ns = 2e9;
+    test::set_steady_idle(epoch_of(result), 0.001);
+    EXPECT_THAT(judged(result),
+                AllOf(HasSubstr("2.00 s"), HasSubstr("the last round gave 3 of 4 accelerators a batch"),
+                      HasSubstr("--steps a multiple of 4"), Not(HasSubstr("first fill")), Not(HasSubstr("torage"))));
+    epoch_of(result).steps = 16;
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("at the end for the other"), Not(HasSubstr("last round"))));
+}
+
+TEST(Explain, FromMemoryItNeverSpeaksOfStorageAsTheLimit) {
+    for (const char* cache : {"as-is", "warm"}) {
+        for (const double steady : {0.001, 0.2}) {
+            for (const double step_seconds : {0.5, 0.0}) {
+                for (const bool controls : {true, false}) {
+                    Result result = with_steady_idle(steady);
+                    result.step_seconds = step_seconds;
+                    result.config["cache"] = cache;
+                    epoch_of(result).cache.verdict = "warm";
+                    if (!controls) result.controls = {};
+                    EXPECT_THAT(judged(result),
+                                AllOf(StartsWith("This was memory, not the storage"), HasSubstr("--cache cold"),
+                                      Not(HasSubstr("torage is the limit")), Not(HasSubstr("this tier"))));
+                }
+            }
+        }
+    }
+}
+
+TEST(Explain, WhereColdIsNoWayOutItIsNotOffered) {
+    Result result = test::hand_made_result();
+    epoch_of(result).cache.verdict = "warm";
+    result.config["cache"] = "cold";  // asked for, and not got
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("not dropped"), Not(HasSubstr("--cache cold"))));
+    result.config["cache"] = "as-is";
+    result.tier.tier_kind = "ram";
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("memory, not the storage"), Not(HasSubstr("--cache cold"))));
+}
+
+TEST(Explain, AMixedRunSaysThatPartCameFromMemory) {
+    Result result = test::hand_made_result();
+    result.config["cache"] = "as-is";
+    epoch_of(result).cache.verdict = "mixed";
+    epoch_of(result).cache.device_bytes = 40'960'000;
+    EXPECT_THAT(judged(result), AllOf(StartsWith("Storage is the limit"),
+                                      HasSubstr("Part of it came from memory (40.0 % was read from the device)"),
+                                      HasSubstr("--cache cold")));
+    result.config["cache"] = "cold";
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("Part of it came from memory"), Not(HasSubstr("--cache cold"))));
+}
+
+TEST(Explain, OnANetworkNobodySeesWhatCameFromMemory) {
+    Result result = test::hand_made_result();
+    epoch_of(result).cache.verdict = "unknown";
+    result.tier.tier_kind = "network";
+    result.tier.fs_type = "nfs4";
+    EXPECT_THAT(judged(result), HasSubstr("cannot be seen on nfs4"));
+}
+
+TEST(Explain, DecodingIsTheCpu) {
+    Result result = test::hand_made_result();
+    result.controls.null_storage->utilization = 0.82;
+    result.controls.null_storage->idle_by_cause.emplace();
+    (*result.controls.null_storage->idle_by_cause)[Cause::decode] = 9e8;
+    (*result.controls.null_storage->idle_by_cause)[Cause::read] = 1e8;
+    EXPECT_THAT(
+        judged(result),
+        AllOf(StartsWith("The CPU is the limit: steady idle 20.0 % here, 18.0 % with storage that costs nothing"),
+              HasSubstr("decoding is 90.0 %"), HasSubstr("decode on the accelerator"),
+              Not(HasSubstr("measuring program"))));
+}
+
+TEST(Explain, AtStepTimeZeroItSpeaksOfRates) {
+    Result result = test::hand_made_result();
+    result.step_seconds = 0;
+    EXPECT_THAT(judged(result),
+                AllOf(StartsWith("Storage is the limit: 100 samples/s here, 40,000 samples/s from memory"),
+                      Not(HasSubstr("idle")), Not(HasSubstr("busy"))));
+    result.controls.h2d->samples_per_second = 101;
+    EXPECT_THAT(judged(result), HasSubstr("100 samples/s here, 101 samples/s with copies alone"));
+    result.controls.null_storage->samples_per_second = 102;
+    EXPECT_THAT(judged(result), HasSubstr("100 samples/s here, 102 samples/s with storage that costs nothing"));
+}
+
+TEST(Explain, ATierThatFeedsMoreSaysAboutHowManyWithAMargin) {
+    Result result = with_steady_idle(0.001);
+    result.accelerators_sustained = 3.4;
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("about 3.4 of them"), HasSubstr("--accelerators 3,")));
+    result.accelerators_sustained = 3.2;  // 3 would ask for more than 3.2 / 1.1
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("about 3.2 of them"), HasSubstr("--accelerators 2,")));
+    result.accelerators_sustained = 1.8;
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("about 1.8 of them"), Not(HasSubstr("--accelerators"))));
+    result.accelerators_sustained = 0.6;
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("only about 0.6 of them for long"), HasSubstr("run longer")));
+}
+
+TEST(Explain, HowManyItFeedsSaysWhereSamplesAreNotThePresets) {
+    Result result = with_steady_idle(0.001);
+    result.accelerators_sustained = 3.4;
+    result.workload = "resnet50-h100";
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("this dataset's are 100 KB on average, resnet50-h100's are 115 KB"),
+                                      HasSubstr("--accelerators 3")));
+    result.dataset.bytes = 115'000'000;
+    EXPECT_THAT(judged(result), Not(HasSubstr("this dataset's")));
+}
+
+TEST(Explain, AShortRunIsCalledShort) {
+    EXPECT_THAT(judged(test::hand_made_result()), HasSubstr("short, 14 steps an accelerator after warm-up"));
+    Result result = test::hand_made_result();
+    epoch_of(result).idle.steady_steps = 20;
+    EXPECT_THAT(judged(result), Not(HasSubstr("short")));
+    result.accelerators = 2;
+    EXPECT_THAT(judged(result), HasSubstr("short, 10 steps an accelerator"));
+    result.step_seconds = 0;
+    EXPECT_THAT(judged(result), HasSubstr("short, 15 batches"));
+}
+
+TEST(Explain, WithinItsNoiseAVerdictIsCalledDoubtful) {
+    const auto noisy = [](double steady, std::int64_t swing_ns) {
+        Result result = with_steady_idle(steady);
+        EpochResult& epoch = epoch_of(result);
+        epoch.steps = 101;
+        epoch.idle.steady_steps = 100;
+        result.step_ns.assign(101, 510'000'000);
+        for (std::size_t i = 1; i < 101; ++i) result.step_ns[i] += i % 2 == 0 ? swing_ns : -swing_ns;
+        return judged(result);
+    };
+    EXPECT_THAT(noisy(0.019, 50'000'000), HasSubstr("1.9 % +- 1.9 % is too close to the 2 %"));
+    EXPECT_THAT(noisy(0.021, 50'000'000), HasSubstr("too close"));
+    EXPECT_THAT(noisy(0.019, 1'000'000), Not(HasSubstr("too close")));
+    EXPECT_THAT(noisy(0.2, 50'000'000), Not(HasSubstr("too close")));
+}
+
+TEST(Explain, LargeRecordsAskForDepthAndNotForPacking) {
+    Result result = test::hand_made_result();
+    epoch_of(result).bytes = 146'600'628'000;
+    EXPECT_THAT(judged(result), HasSubstr("--queue-depth (now 64)"));
+}
+
+TEST(Explain, InterruptedControlsLeaveTheEpochComplete) {
+    Result result = test::hand_made_result();
+    result.status = RunStatus::partial;
+    result.controls = {};
+    result.missing = {"controls.null_storage", "controls.warm"};
+    EXPECT_THAT(judged(result), AllOf(StartsWith("The epoch is complete (steady idle 20.0 %"), HasSubstr("interrupted"),
+                                      HasSubstr("--no-controls"), Not(HasSubstr("so far"))));
+    result.missing = {"epochs", "controls.warm"};
+    EXPECT_THAT(judged(result), StartsWith("Interrupted: steady idle 20.0 % so far"));
+}
+
+TEST(Explain, NothingMeasuredSaysSo) {
+    Result result = test::hand_made_result();
+    result.rounds.clear();
+    EXPECT_EQ(explain(result), "Nothing was measured.");
+}
+
+TEST(Explain, WhatOverlappingIsWorthComparesSteadyFigures) {
+    Result result = test::hand_made_result();
+    EXPECT_EQ(overlap_worth(result), "overlapping is worth: 70.0 % -> 80.0 % busy");
+    result.controls.serial->other_cache = true;
+    EXPECT_EQ(overlap_worth(result), "");
+    result.controls.serial->other_cache = false;
+    result.step_seconds = 0;
+    EXPECT_EQ(overlap_worth(result), "");
+}
+
+}  // namespace
+}  // namespace feedline
