@@ -107,7 +107,9 @@ std::vector<std::string> wanted_engines(const BenchOptions& options) {
     if (options.engines.front() != "auto") return options.engines;
     const auto available = available_engines();
     const bool uring = std::find(available.begin(), available.end(), EngineKind::uring) != available.end();
-    return {uring ? "uring" : "pread"};
+    if (!uring) return {"pread"};
+    // What is read once from the device gains nothing from the page cache and pays for it: a copy and a page a block.
+    return {options.cache == CacheMode::cold ? "uring-direct" : "uring"};
 }
 
 // What will run on this tier; what does not apply goes to `skipped`.

@@ -113,7 +113,7 @@ BenchOptions options_in_effect(const BenchOptions& options, const DatasetInfo& d
 
     // One ring a core: a buffered read is copied on the core that submits it. Synchronous engines have one read in
     // flight a thread, so there the depth is the number of threads.
-    constexpr unsigned kUringDepth = 64;
+    constexpr unsigned kUringDepth = 128;
     constexpr unsigned kSynchronousThreads = 16;
     if (synchronous(engine)) {
         if (options.threads == 0) {

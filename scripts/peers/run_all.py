@@ -328,8 +328,9 @@ def write(bench):
 
 
 def device(bench):
-    """What one step on the emulated accelerator costs in CPU time."""
-    command = [bench.micro, "--benchmark_filter=^emulated_device_step", "--benchmark_format=json", "--benchmark_repetitions=5"]
+    """What one step on the emulated accelerator costs in CPU time: the device itself; and the whole pipeline, beside one sleep and one wake."""
+    command = [bench.micro, "--benchmark_filter=^(emulated_device_step|pipeline_step|sleep_and_wake_floor)", "--benchmark_format=json",
+               "--benchmark_repetitions=5", "--benchmark_enable_random_interleaving=true"]
     if not os.path.exists(bench.micro):
         raise Skip("feedline_micro is not built (Google Benchmark is missing)")
     report = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
@@ -337,12 +338,15 @@ def device(bench):
     for entry in report["benchmarks"]:
         if entry.get("run_type") == "iteration":
             found.setdefault(entry["run_name"], []).append(entry["cpu_us_a_step"])
-    if not found:
+    if not any(name.startswith("emulated_device_step") for name in found):
         raise RuntimeError("feedline_micro has no benchmark emulated_device_step")
-    return {"measurements": [
-        {"name": f"{name}: CPU a step", "value": statistics.median(values), "unit": "us", "bound": 20, "holds": statistics.median(values) <= 20,
-         "command": shlex.join(command), "all": values}
-        for name, values in found.items()]}
+    measurements = []
+    for name, values in found.items():
+        median = statistics.median(values)
+        judged = name.startswith("emulated_device_step")
+        measurements.append({"name": f"{name}: CPU a step", "value": median, "unit": "us", "bound": 20 if judged else None,
+                             "holds": median <= 20 if judged else None, "command": shlex.join(command), "all": values})
+    return {"measurements": measurements}
 
 
 ROWS = {

@@ -104,6 +104,25 @@ TEST_F(Bench, EveryEngineDeliversEverythingOnce) {
     EXPECT_NE(ended.out.find("classes: 3: 0 = a, 1 = b, 2 = c"), std::string::npos) << ended.out;
 }
 
+// O_DIRECT where what is read is to come from the device, the page cache where it may serve.
+TEST_F(Bench, TheEngineThatIsPickedSuitsTheCache) {
+    for (const char* cache : {"cold", "as-is", "warm"}) {
+        SCOPED_TRACE(cache);
+        const Ended ended = bench({"--cache", cache});
+        ASSERT_EQ(ended.exit_code, 0) << ended.err;
+        const Json result = results_in(json_)[0];
+        const auto available = available_engines();
+        if (std::find(available.begin(), available.end(), EngineKind::uring) == available.end()) {
+            EXPECT_EQ(result.at("engine"), "pread");
+        } else if (cache == std::string("cold")) {
+            const bool refused = result.at("engine") == "uring" && !result.at("notes").empty();
+            EXPECT_TRUE(refused || result.at("engine") == "uring-direct") << result.at("engine");
+        } else {
+            EXPECT_EQ(result.at("engine"), "uring");
+        }
+    }
+}
+
 TEST_F(Bench, WithControlsThereIsAVerdict) {
     const Ended ended = run_program({"bench", data_, "--batch-size", "8", "--step-time", "200us", "--json", json_});
     ASSERT_EQ(ended.exit_code, 0) << ended.err;
