@@ -111,14 +111,15 @@ TEST_F(Bench, TheEngineThatIsPickedSuitsTheCache) {
         const Ended ended = bench({"--cache", cache});
         ASSERT_EQ(ended.exit_code, 0) << ended.err;
         const Json result = results_in(json_)[0];
+        const std::string engine = result.at("config").at("engine");
         const auto available = available_engines();
         if (std::find(available.begin(), available.end(), EngineKind::uring) == available.end()) {
-            EXPECT_EQ(result.at("engine"), "pread");
+            EXPECT_EQ(engine, "pread");
         } else if (cache == std::string("cold")) {
-            const bool refused = result.at("engine") == "uring" && !result.at("notes").empty();
-            EXPECT_TRUE(refused || result.at("engine") == "uring-direct") << result.at("engine");
+            const bool refused = engine == "uring" && !result.at("notes").empty();
+            EXPECT_TRUE(refused || engine == "uring-direct") << engine;
         } else {
-            EXPECT_EQ(result.at("engine"), "uring");
+            EXPECT_EQ(engine, "uring");
         }
     }
 }
@@ -422,7 +423,7 @@ TEST_F(Bench, FewOpenFilesAreNotTheDisksFault) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_F(Bench, LittleMemoryIsOneLineThatSaysWhatToDo) {
     unsigned refused = 0;
-    for (const std::uint64_t mebibytes : {40, 80, 160, 320}) {
+    for (const std::uint64_t mebibytes : {40U, 80U, 160U, 320U}) {
         const Ended ended =
             run_program({"bench", data_, "--no-controls", "--slots", "64", "--batch-size", "45", "--threads", "8"},
                         {.limits = {{RLIMIT_AS, mebibytes << 20U}}});
