@@ -7,20 +7,29 @@ namespace feedline {
 namespace {
 
 constexpr double kHalf = 0.5;  // a control that explains more or less than half of the measured idle
+constexpr double kMuchSlower = 0.2;
+// A loader that is short of a quarter of the demand or more has used up what it read ahead after so many times the
+// slots.
+constexpr std::uint64_t kReadAheadLasts = 4;
+
+// What rates are compared with where they decide.
+double deciding_rate(const Result& result, const EpochResult& epoch) {
+    return result.step_seconds > 0 ? *result.controls.null_step->samples_per_second : epoch.samples_per_second();
+}
 
 // Is the run as slow even with this control's help? "As slow" leans to `yes_at_half` exactly at the border. nullopt:
 // the control says nothing.
 std::optional<bool> explains(const std::optional<ControlFigures>& control, const Result& result,
                              const EpochResult& epoch, bool yes_at_half) {
     if (!control) return std::nullopt;
-    if (result.step_seconds > 0) {
+    if (result.step_seconds > 0 && !judged_by_rate(result, epoch)) {
         if (!control->utilization) return std::nullopt;
         const double theirs = 1 - *control->utilization;
         const double border = kHalf * *epoch.idle.steady_fraction;
         return yes_at_half ? theirs >= border : theirs > border;
     }
     if (!control->samples_per_second) return std::nullopt;
-    return *control->samples_per_second < kRateDifference * epoch.samples_per_second();
+    return *control->samples_per_second < kRateDifference * deciding_rate(result, epoch);
 }
 
 // What takes the time where storage costs none.
@@ -33,8 +42,14 @@ Bottleneck without_storage(const ControlFigures& null_storage) {
     }
 }
 
+// Memory has less to do than any storage, so a control that is idle for so much more has met something else.
+bool contradicts(const ControlFigures& warm, const Result& result, const EpochResult& epoch) {
+    if (result.step_seconds <= 0 || judged_by_rate(result, epoch) || !warm.utilization) return false;
+    return 1 - *warm.utilization > *epoch.idle.steady_fraction + kMuchSlower;
+}
+
 bool copy_is_the_limit(const Result& result, const EpochResult& epoch) {
-    if (result.step_seconds <= 0) {
+    if (result.step_seconds <= 0 || judged_by_rate(result, epoch)) {
         if (const auto alone = explains(result.controls.h2d, result, epoch, true)) return *alone;
     }
     return largest_cause(deciding_causes(result, epoch)) == Cause::h2d;
@@ -42,12 +57,41 @@ bool copy_is_the_limit(const Result& result, const EpochResult& epoch) {
 
 }  // namespace
 
+bool reads_ahead_of(const Result& result, const EpochResult& epoch) {
+    if (result.step_seconds <= 0 || epoch.idle.steady_fraction.value_or(1) >= kBusyEnough) return false;
+    double loader_late_ns = 0;
+    for (const Cause cause : {Cause::staging, Cause::open, Cause::read, Cause::decode}) {
+        loader_late_ns += epoch.idle.by_cause[cause];
+    }
+    if (loader_late_ns < kBusyEnough * (epoch.idle.idle_ns + epoch.idle.busy_ns)) return false;
+    const auto slots = result.config.is_object() ? result.config.value("slots", std::uint64_t{0}) : 0;
+    return epoch.idle.steady_steps / std::max(1U, result.accelerators) <= kReadAheadLasts * slots;
+}
+
+bool stalled_at_the_cut(const Result& result, const EpochResult& epoch) {
+    const auto& config = result.config;
+    const bool limited = config.is_object() && config.contains("duration") && config["duration"].is_number() &&
+                         config["duration"].get<double>() > 0;
+    if (!limited && !epoch.partial) return false;
+    if (result.step_seconds <= 0 || epoch.idle.steady_fraction.value_or(1) >= kBusyEnough) return false;
+    const IdleFigures& idle = epoch.idle;
+    const double rest = idle.idle_ns - idle.steady_by_cause.total() - idle.end_wait_ns - idle.first_fill_ns;
+    return rest > std::max(idle.first_fill_ns, idle.end_wait_ns) && rest >= kBusyEnough * epoch.seconds * 1e9;
+}
+
+bool judged_by_rate(const Result& result, const EpochResult& epoch) {
+    if (!reads_ahead_of(result, epoch) || !result.accelerators_sustained) return false;
+    if (!result.controls.null_step || !result.controls.null_step->samples_per_second) return false;
+    return *result.accelerators_sustained * kRateDifference < result.accelerators;
+}
+
 Cause largest_cause(const Causes& causes) {
     return static_cast<Cause>(std::max_element(causes.ns.begin(), causes.ns.end()) - causes.ns.begin());
 }
 
 const Causes& deciding_causes(const Result& result, const EpochResult& epoch) {
-    const bool steady = result.step_seconds > 0 && epoch.idle.steady_fraction.value_or(0) > 0;
+    const bool steady =
+        result.step_seconds > 0 && epoch.idle.steady_fraction.value_or(0) > 0 && !reads_ahead_of(result, epoch);
     return steady ? epoch.idle.steady_by_cause : epoch.idle.by_cause;
 }
 
@@ -55,7 +99,10 @@ Bottleneck find_bottleneck(const Result& result) {
     const EpochResult* epoch = result.last_epoch();
     if (epoch == nullptr || epoch->steps == 0 || result.status == RunStatus::failed) return Bottleneck::unknown;
     if (result.step_seconds > 0) {
-        if (epoch->idle.steady_fraction.value_or(epoch->idle.fraction) < kBusyEnough) return Bottleneck::accelerator;
+        if (stalled_at_the_cut(result, *epoch)) return Bottleneck::unknown;
+        if (reads_ahead_of(result, *epoch) && !result.accelerators_sustained) return Bottleneck::unknown;
+        const double idle = epoch->idle.steady_fraction.value_or(epoch->idle.fraction);
+        if (idle < kBusyEnough && !judged_by_rate(result, *epoch)) return Bottleneck::accelerator;
         if (!epoch->idle.steady_fraction) return Bottleneck::unknown;
     }
     const std::optional<bool> as_slow_without_storage = explains(result.controls.null_storage, result, *epoch, false);
@@ -65,7 +112,7 @@ Bottleneck find_bottleneck(const Result& result) {
     // What was read from memory says nothing about storage, whatever a control says.
     if (epoch->cache.verdict == "warm") return Bottleneck::cpu;
     const std::optional<bool> as_slow_from_memory = explains(result.controls.warm, result, *epoch, true);
-    if (!as_slow_from_memory) return Bottleneck::unknown;
+    if (!as_slow_from_memory || contradicts(*result.controls.warm, result, *epoch)) return Bottleneck::unknown;
     return *as_slow_from_memory ? Bottleneck::cpu : Bottleneck::storage;
 }
 

@@ -22,8 +22,20 @@ inline constexpr double kRateDifference = 1.1;  // rates closer than this factor
 //     cpu           else
 // At step time 0 rates take the place of idle, and a factor of 1.1 counts as a difference; h2d is told by its own
 // control, and there is no accelerator. A single step has no steady idle: accelerator if the whole idle is below 2 %.
-// Unknown when the control that decides is missing.
+// A run that is not much longer than what is read ahead can show an idle of 0 that no longer one would
+// (reads_ahead_of()): it counts as the accelerator's only if the loader's rate without steps meets the demand, and is
+// else judged by that rate. Unknown when the control that decides is missing
+// or was itself much slower than the run, and when a run was stalled as it was cut (stalled_at_the_cut()).
 Bottleneck find_bottleneck(const Result& result);
+
+// Whether the steady idle is below 2 % in a run so short that what was read ahead before its first step can be why,
+// though over the whole of it the loader kept the accelerator idle for more.
+bool reads_ahead_of(const Result& result, const EpochResult& epoch);
+// Whether a run that was cut stood idle for 2 % of its time or more outside of its steady state, first fill and end:
+// waiting for a step when the cut came, which no steady figure holds.
+bool stalled_at_the_cut(const Result& result, const EpochResult& epoch);
+// Whether the verdict rests on the loader's rate without steps: such a run, with a rate below the demand.
+bool judged_by_rate(const Result& result, const EpochResult& epoch);
 
 // The cause with the largest share of what the verdict rests on: the steady idle, or at step time 0, or when there is
 // no steady figure, of the whole idle time.

@@ -121,6 +121,13 @@ void check_device(const BenchOptions& options, const Capabilities& machine) {
         refuse("--step-kernel gemm computes on a CUDA device, and the emulated accelerator computes nothing");
     }
     const BenchOptions defaults;
+    // Beyond these the times of a run leave the 64 bits of nanoseconds in which they are counted.
+    constexpr Nanoseconds kLongest = Nanoseconds{24} * 3600 * kNanosecondsPerSecond;
+    constexpr double kLeastRate = 1000;
+    if (options.step_time_ns.value_or(0) > kLongest || options.h2d_latency_ns > kLongest) {
+        throw Error(ErrorKind::usage, "--step-time and --h2d-latency can be 24h at most");
+    }
+    if (options.h2d_rate < kLeastRate) throw Error(ErrorKind::usage, "--h2d-rate must be at least 1KB/s");
     if (cuda && (options.h2d_rate != defaults.h2d_rate || options.h2d_latency_ns != defaults.h2d_latency_ns)) {
         refuse(
             "--h2d-rate and --h2d-latency describe the emulated copy; a CUDA device has its own. Add --device "

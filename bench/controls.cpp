@@ -257,8 +257,7 @@ private:
             note_figures(figures, step, epoch);
             steps = std::min(steps, epoch.steps);
         }
-        if (steps < ControlBounds::kNullStorageSteps)
-            add_note(figures, fmt::format("{} steps in the time allowed", steps));
+        if (steps < ControlBounds::kNullStorageSteps) add_note(figures, fmt::format("over {} steps", steps));
         return figures;
     }
 

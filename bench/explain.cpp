@@ -38,6 +38,7 @@ std::string rate(double samples_per_second) {
 // "steady idle 34.5 %", or at step time 0 "20,000 samples/s".
 std::string measured(const Result& result, const EpochResult& epoch) {
     if (result.step_seconds <= 0) return rate(epoch.samples_per_second());
+    if (judged_by_rate(result, epoch)) return rate(*result.controls.null_step->samples_per_second) + " without steps";
     if (!epoch.idle.steady_fraction) return "idle " + format_percent(epoch.idle.fraction);
     return "steady idle " + format_percent(*epoch.idle.steady_fraction);
 }
@@ -45,14 +46,21 @@ std::string measured(const Result& result, const EpochResult& epoch) {
 // The same of a control, to stand behind measured().
 std::string control_figure(const Result& result, const std::optional<ControlFigures>& control) {
     if (!control) return "not measured";
-    if (result.step_seconds > 0) {
+    if (result.step_seconds > 0 && !judged_by_rate(result, *result.last_epoch())) {
         return control->utilization ? format_percent(1 - *control->utilization) : "not measured";
     }
     return control->samples_per_second ? rate(*control->samples_per_second) : "not measured";
 }
 
+// More of the dataset where the run left some of it, else more than it has.
+std::string run_longer(const Result& result, const EpochResult& epoch) {
+    const std::uint64_t batches =
+        (result.dataset.samples + result.batch_size - 1) / std::max<std::uint64_t>(result.batch_size, 1);
+    return epoch.steps < batches ? "run longer" : "measure a larger dataset or use a smaller batch";
+}
+
 // What to try when storage is slow depends on where its time goes.
-std::string storage_advice(const Result& result, const EpochResult& epoch) {
+std::string reading_advice(const Result& result, const EpochResult& epoch) {
     const Causes& causes = deciding_causes(result, epoch);
     const double mean_bytes = share(static_cast<double>(epoch.bytes), static_cast<double>(epoch.samples));
     constexpr double kRequestBoundBytes = 1 << 20;
@@ -69,11 +77,29 @@ std::string storage_advice(const Result& result, const EpochResult& epoch) {
     if (causes[Cause::open] > causes[Cause::read]) {
         return "most of it is opening files: pack them into shards, so that fewer are opened";
     }
-    if (result.config.contains("queue_depth") && result.config["queue_depth"].is_number()) {
+    const auto config = [&](const char* name) {
+        return result.config.contains(name) && result.config[name].is_number()
+                   ? result.config[name].get<std::uint64_t>()
+                   : 0;
+    };
+    // There are never more samples in flight than the slots hold.
+    if (config("queue_depth") > 0 && config("slots") > 0 &&
+        config("queue_depth") >= config("slots") * result.batch_size) {
+        return "more --slots or a larger --batch-size, so that more is in flight; if that changes nothing, use a "
+               "faster tier";
+    }
+    if (config("queue_depth") > 0) {
         return fmt::format("raise --queue-depth (now {}); if that changes nothing, use a faster tier",
-                           result.config["queue_depth"].get<std::uint64_t>());
+                           config("queue_depth"));
     }
     return "raise --queue-depth; if that changes nothing, use a faster tier";
+}
+
+// Another engine costs nothing to try, so it comes first.
+std::string storage_advice(const Result& result, const EpochResult& epoch) {
+    std::string advice = reading_advice(result, epoch);
+    if (!asked_for_cold(result) || result.engine == "uring-direct") return advice;
+    return fmt::format("--engine uring-direct, which reads past the page cache; then {}", advice);
 }
 
 // Where a preset's samples are of another size, what is counted in samples is not what the preset's own data would do.
@@ -96,14 +122,16 @@ std::string feeds(const Result& result, const EpochResult& epoch) {
     const std::string_view where = from_memory(epoch) ? "From memory it" : "It";
     if (sustained * kRateDifference < result.accelerators) {
         return fmt::format(
-            " {} would feed only about {:.2g} of them for long: what was read ahead hides that in this run; run "
-            "longer.",
-            where, sustained);
+            " {} would feed only about {:.2g} of them for long: what was read ahead hides that in this run; {}.", where,
+            sustained, run_longer(result, epoch));
     }
     std::string text = fmt::format(" {} would feed about {:.1f} of them{}", where, sustained, sample_sizes(result));
     const unsigned tried = accelerators_with_margin(sustained);
     if (tried > result.accelerators) {
-        return text + fmt::format(": try --accelerators {}, which leaves a margin of {:.0f} %.", tried,
+        if (tried > epoch.steps) {
+            return text + fmt::format("; the {} batches of this run are too few to try {}.", epoch.steps, tried);
+        }
+        return text + fmt::format(": try --accelerators {}, which leaves a margin of at least {:.0f} %.", tried,
                                   (kRateDifference - 1) * 100);
     }
     return text + ".";
@@ -122,13 +150,16 @@ std::string only_at_the_ends(const Result& result, const EpochResult& epoch) {
     };
     if (rest > std::max(filling, at_the_end)) {
         return fmt::format(
-            " {} were idle outside the steady state, in warm-up steps or in a gap that the end of the run cut; run "
-            "longer.",
-            of_all(rest));
+            " {} were idle outside the steady state, in warm-up steps or in a gap that the end of the run cut; {}.",
+            of_all(rest), run_longer(result, epoch));
     }
     std::string text;
     if (filling >= at_the_end) {
-        text = fmt::format(" Only the first fill was idle: {}; run longer or with more steps.", of_all(filling));
+        constexpr double kNextToNothing = 0.05;
+        const bool all_of_it = share(idle.idle_ns - filling, idle.idle_ns) < kNextToNothing;
+        text = fmt::format(" {} {}; {}.",
+                           all_of_it ? "Only the first fill was idle:" : "Most idle of all was the first fill:",
+                           of_all(filling), run_longer(result, epoch));
     }
     // Half of what divides the verdicts is worth naming beside the fill.
     if (at_the_end > filling || share(at_the_end, epoch.seconds * 1e9) >= kBusyEnough / 2) {
@@ -158,6 +189,9 @@ std::string memory_opening(const Result& result, const EpochResult& epoch) {
 
 std::string memory_doubt(const Result& result, const EpochResult& epoch) {
     if (epoch.cache.verdict == "mixed") {
+        if (result.engine == "uring-direct") {
+            return " The files were in memory in part, and were read past that.";
+        }
         std::string text = " Part of it came from memory";
         if (epoch.cache.device_bytes && epoch.cache.logical_bytes > 0) {
             const double device =
@@ -176,20 +210,21 @@ std::string memory_doubt(const Result& result, const EpochResult& epoch) {
 std::string shortness(const Result& result, const EpochResult& epoch) {
     if (result.step_seconds <= 0) {
         if (epoch.steps >= kFewSteps) return {};
-        return fmt::format(" This run is short, {} batches: let it run longer before you rely on it.", epoch.steps);
+        return fmt::format(" This run is short, {} batches: {} before you rely on it.", epoch.steps,
+                           run_longer(result, epoch));
     }
     if (!epoch.idle.steady_fraction) return {};
     const std::uint64_t each = epoch.idle.steady_steps / std::max(1U, result.accelerators);
     if (each < kFewSteps) {
-        return fmt::format(
-            " This run is short, {} {} an accelerator after warm-up: let it run longer before you rely on it.", each,
-            each == 1 ? "step" : "steps");
+        return fmt::format(" This run is short, {} {} an accelerator after the first: {} before you rely on it.", each,
+                           each == 1 ? "step" : "steps", run_longer(result, epoch));
     }
     const std::optional<double> noise = steady_noise(result, epoch);
     const double steady = *epoch.idle.steady_fraction;
     if (noise && std::fabs(steady - kBusyEnough) < *noise) {
-        return fmt::format(" {} +- {} is too close to the {:.0f} % that divides to be sure: run longer.",
-                           format_percent(steady), format_percent(*noise), kBusyEnough * 100);
+        return fmt::format(" {} +- {} is too close to the {:.0f} % that divides to be sure: {}.",
+                           format_percent(steady), format_percent(*noise), kBusyEnough * 100,
+                           run_longer(result, epoch));
     }
     return {};
 }
@@ -204,7 +239,8 @@ std::string cpu_text(const Result& result, const EpochResult& epoch, const std::
         const Causes& split = decodes_anyhow ? *null_storage->idle_by_cause : causes;
         return fmt::format(
             "the CPU is the limit: {} here, {} with storage that costs nothing, and decoding is {} of that, so faster "
-            "storage would not help. Next: more cores (--threads), decode on the accelerator, or store samples that "
+            "storage would not help. Next: more cores (and --threads to use them), decode on the accelerator, or store "
+            "samples that "
             "need less decoding.",
             here, control_figure(result, null_storage), share_of(split, Cause::decode));
     }
@@ -261,17 +297,33 @@ std::string open_question(const Result& result, const EpochResult& epoch, const 
     if (epoch.steps == 0) {
         return fmt::format("not one step was over, most of the time went to {}. Next: run longer.", most);
     }
+    if (stalled_at_the_cut(result, epoch)) {
+        return fmt::format(
+            "idle {}, though steady idle is {}: when the run was cut the accelerator was waiting for {}. Next: run "
+            "longer.",
+            format_percent(epoch.idle.fraction), format_percent(*epoch.idle.steady_fraction),
+            to_string(largest_cause(epoch.idle.by_cause)));
+    }
+    if (reads_ahead_of(result, epoch)) {
+        return fmt::format(
+            "idle {}, and steady idle only {}: the run is little longer than what is read ahead, so that says nothing. "
+            "Next: {}, or leave out --no-controls.",
+            format_percent(epoch.idle.fraction), format_percent(*epoch.idle.steady_fraction),
+            run_longer(result, epoch));
+    }
     if (result.step_seconds > 0 && !epoch.idle.steady_fraction) {
         return fmt::format(
-            "only the first fill was idle, {} of {}: one step an accelerator has no steady state. Next: run longer or "
-            "with more steps.",
-            format_time(std::llround(epoch.idle.idle_ns)), format_time(std::llround(epoch.seconds * 1e9)));
+            "only the first fill was idle, {} of {}: one step an accelerator has no steady state. Next: {}.",
+            format_time(std::llround(epoch.idle.idle_ns)), format_time(std::llround(epoch.seconds * 1e9)),
+            run_longer(result, epoch));
     }
     const std::string opening = result.step_seconds > 0 ? "the accelerator shows " + here : "it loads " + here;
     if (result.controls.null_storage) {
-        return fmt::format("{}, most of it in {}; a control gave no figure, so the verdict is open.", opening, most);
+        return fmt::format(
+            "{}, most of it in {}; a control gave no figure, or one far below the run itself, so the verdict is open.",
+            opening, most);
     }
-    return fmt::format("{}, most of it in {}. Next: run with --controls to tell storage from CPU.", opening, most);
+    return fmt::format("{}, most of it in {}. Next: leave out --no-controls, to tell storage from CPU.", opening, most);
 }
 
 std::string capital(std::string text) {
@@ -286,7 +338,11 @@ std::string explain(const Result& result) {
     if (epoch == nullptr) return "Nothing was measured.";
     const std::string here = measured(result, *epoch);
     std::string text = verdict(result, *epoch, here);
-    if (text.empty()) text = open_question(result, *epoch, here);
+    if (text.empty()) {
+        text = open_question(result, *epoch, here);
+    } else if (result.status == RunStatus::partial && !result.only_controls_missing()) {
+        text = "interrupted, and so far " + text;
+    }
     return capital(memory_opening(result, *epoch) + text) + memory_doubt(result, *epoch) + shortness(result, *epoch);
 }
 

@@ -275,6 +275,13 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
         if (!outcome.failure) outcome.failure = error.kind();
     }
     outcome.stuck |= stuck;
+    if (!stuck || result.status == RunStatus::failed) return true;
+    result.notes.emplace_back(
+        "a read did not come back and was left behind: what would have followed it was not measured");
+    if (!epochs_done) result.missing.emplace_back("epochs");
+    if (combination.options.controls) {
+        for (std::string& control : missing_controls(result.controls)) result.missing.push_back(std::move(control));
+    }
     return true;
 }
 

@@ -25,6 +25,8 @@ constexpr std::uint64_t kResidencySample = 200'000;
 // How long reads in flight may take to end after the last batch, on a tier that works.
 constexpr Nanoseconds kFinishSlice = 50'000'000;
 constexpr Nanoseconds kFinishPatience = 60 * kNanosecondsPerSecond;
+// The same where a time limit has ended the pass: who gave one does not want to wait.
+constexpr Nanoseconds kCutPatience = 5 * kNanosecondsPerSecond;
 
 double cpu_seconds() {
     rusage usage{};
@@ -350,19 +352,20 @@ PassFigures Workbench::run(const Pass& pass) {
         }
         stuck_ = !loader.finish(0);
     };
+    const Nanoseconds patience = pass.duration_ns > 0 ? kCutPatience : kFinishPatience;
     EpochOutcome outcome;
     try {
         outcome = run_epoch(loader, devices, pipeline_options(pass, pass.wrap ? pass.max_steps : due),
                             auditable ? &audit : nullptr, interrupt_);
     } catch (const Error& error) {
         // What has hung for its time limit already is not waited for again.
-        settle(error.kind() == ErrorKind::timeout ? kFinishSlice : kFinishPatience);
+        settle(error.kind() == ErrorKind::timeout ? kFinishSlice : patience);
         throw;
     } catch (...) {
-        settle(kFinishPatience);
+        settle(patience);
         throw;
     }
-    settle(kFinishPatience);
+    settle(patience);
     const double cpu_after = cpu_seconds();
     const DeviceCounters after = device_counters(tier_);
     const LoaderStats stats = loader.stats();

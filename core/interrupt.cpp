@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 
 namespace feedline {
@@ -12,8 +13,9 @@ std::atomic<Interrupt*> g_interrupt{nullptr};
 std::atomic<Nanoseconds> g_first_ns{0};  // when the first signal came
 static_assert(std::atomic<Interrupt*>::is_always_lock_free && std::atomic<Nanoseconds>::is_always_lock_free);
 
-struct sigaction g_previous_int;
-struct sigaction g_previous_term;
+// An interrupt, an end that was asked for, a terminal that is gone.
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, kSignals.size()> g_previous;
 
 void on_signal(int /*number*/) {
     Interrupt* interrupt = g_interrupt.load();
@@ -33,13 +35,16 @@ SignalScope::SignalScope(Interrupt& interrupt) {
     action.sa_handler = on_signal;
     sigemptyset(&action.sa_mask);
     action.sa_flags = SA_RESTART;
-    sigaction(SIGINT, &action, &g_previous_int);
-    sigaction(SIGTERM, &action, &g_previous_term);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+        sigaction(kSignals[i], &action, &g_previous[i]);
+        // nohup(1) has it ignored, and means it.
+        const bool ignored = (g_previous[i].sa_flags & SA_SIGINFO) == 0 && g_previous[i].sa_handler == SIG_IGN;
+        if (ignored && kSignals[i] == SIGHUP) sigaction(SIGHUP, &g_previous[i], nullptr);
+    }
 }
 
 SignalScope::~SignalScope() {
-    sigaction(SIGINT, &g_previous_int, nullptr);
-    sigaction(SIGTERM, &g_previous_term, nullptr);
+    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &g_previous[i], nullptr);
     g_interrupt = nullptr;
 }
 

@@ -249,8 +249,8 @@ std::string best_line(const std::string& tier, std::vector<const Result*> result
     const Result& best = *results[0];
     const Result& next = *results[1];
     const double rate = typical_rate(best);
-    std::string text =
-        fmt::format("best on {}: {}, {} samples/s", printable(tier), best.engine, format_per_second(rate));
+    std::string text = fmt::format("best on {}: {}, {} samples/s{}", printable(tier), best.engine,
+                                   format_per_second(rate), best.rounds.size() > 1 ? " (median of its rounds)" : "");
     const double more = typical_rate(next) > 0 ? rate / typical_rate(next) - 1 : 0;
     constexpr double kCanBeTold = 0.02;
     if (more < kCanBeTold) {
@@ -264,6 +264,25 @@ std::string best_line(const std::string& tier, std::vector<const Result*> result
     if (of_best.size() < 2 || of_next.size() < 2) return text + " (one round; --rounds 3 or more tells how sure)";
     if (of_best.front() <= of_next.back()) return text + ", but their rounds overlap: too close to call";
     return text;
+}
+
+// Where there are several epochs, that one is shown, and what the others were.
+std::string other_epochs(const Result& result, std::size_t width) {
+    const std::size_t rounds = result.rounds.size();
+    std::string figures;
+    std::size_t epochs = 0;
+    for (const std::vector<EpochResult>& round : result.rounds) {
+        for (const EpochResult& epoch : round) {
+            ++epochs;
+            figures += fmt::format("{}{} samples/s", figures.empty() ? "" : "; ",
+                                   format_per_second(epoch.samples_per_second()));
+            if (result.step_seconds > 0) figures += fmt::format(", idle {}", format_percent(epoch.idle.fraction));
+            figures += fmt::format(", {}", epoch.cache.verdict);
+        }
+    }
+    if (epochs < 2) return {};
+    const std::string of_rounds = rounds > 1 ? fmt::format(" of {} rounds", rounds) : std::string();
+    return wrapped("  ", fmt::format("shown is the last of {} epochs{}: {}", epochs, of_rounds, figures), width);
 }
 
 // A bar for each cause that takes time.
@@ -280,6 +299,7 @@ std::string breakdown(const Result& result, const EpochResult& epoch, std::size_
                           format_count(static_cast<double>(epoch.samples)),
                           format_size(static_cast<double>(epoch.bytes)));
     }
+    out += other_epochs(result, width);
     if (seconds <= 0) return out;
     constexpr std::size_t kMostBar = 50;
     constexpr std::size_t kBeforeBar = 32;
@@ -343,7 +363,7 @@ std::string dataset_lines(const Result& result, std::size_t width) {
     const std::string classes = class_map_line(result.dataset);
     if (!classes.empty()) out += wrapped("  ", classes, width);
     for (const Oddity& oddity : result.dataset.oddities) {
-        out += wrapped("  left out: ",
+        out += wrapped("  noticed: ",
                        fmt::format("{} {}, first {}", format_count(static_cast<double>(oddity.count)), oddity.kind,
                                    printable(oddity.example)),
                        width);

@@ -55,7 +55,8 @@ TEST(Explain, NamesTheBottleneckItsFigureAndWhatToTry) {
 TEST(Explain, WithoutControlsItAsksForThem) {
     Result result = test::hand_made_result();
     result.controls = {};
-    EXPECT_THAT(judged(result), AllOf(HasSubstr("steady idle 20.0 %"), HasSubstr("read"), HasSubstr("--controls")));
+    EXPECT_THAT(judged(result),
+                AllOf(HasSubstr("steady idle 20.0 %"), HasSubstr("read"), HasSubstr("leave out --no-controls")));
     result.controls.null_storage = ControlFigures{std::nullopt, std::nullopt, "failed: no memory"};
     EXPECT_THAT(judged(result), AllOf(HasSubstr("a control gave no figure"), Not(HasSubstr("--controls"))));
 }
@@ -63,7 +64,7 @@ TEST(Explain, WithoutControlsItAsksForThem) {
 TEST(Explain, WhenOnlyTheFirstFillWasIdleItSaysSo) {
     EXPECT_THAT(judged(with_steady_idle(0.001)),
                 AllOf(StartsWith("The accelerator is the limit (steady idle 0.1 %)"),
-                      HasSubstr("Only the first fill was idle: 750 ms of 8.26 s; run longer or with more steps"),
+                      HasSubstr("Only the first fill was idle: 750 ms of 8.26 s; measure a larger dataset"),
                       Not(HasSubstr("torage"))));
     EXPECT_THAT(judged(with_steady_idle(0.03)), Not(HasSubstr("first fill")));
     Result long_run = with_steady_idle(0.001);
@@ -73,7 +74,51 @@ TEST(Explain, WhenOnlyTheFirstFillWasIdleItSaysSo) {
     epoch_of(one_step).steps = 1;
     epoch_of(one_step).idle.steady_fraction.reset();
     EXPECT_THAT(judged(one_step), AllOf(StartsWith("Only the first fill was idle, 2.50 s of 10.0 s"),
-                                        HasSubstr("with more steps"), Not(HasSubstr("torage"))));
+                                        HasSubstr("run longer"), Not(HasSubstr("torage"))));
+}
+
+TEST(Explain, WhatReadingAheadHidIsJudgedByTheRate) {
+    Result result = with_steady_idle(0.001);
+    result.config["slots"] = 8;  // 14 steps: little longer than that
+    EXPECT_THAT(judged(result), AllOf(StartsWith("Storage is the limit: 110 samples/s without steps here"),
+                                      HasSubstr("40,000 samples/s from memory")));
+    result.accelerators_sustained = 1.2;
+    EXPECT_THAT(judged(result), StartsWith("The accelerator is the limit"));
+    result.accelerators_sustained.reset();
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("little longer than what is read ahead"), Not(HasSubstr("keeps up"))));
+    epoch_of(result).idle.by_cause = {};
+    epoch_of(result).idle.by_cause[Cause::h2d] = epoch_of(result).idle.idle_ns;
+    EXPECT_THAT(judged(result), StartsWith("The accelerator is the limit")) << "the loader was never late";
+}
+
+TEST(Explain, AStallWhenTheRunWasCutIsNotTheAcceleratorsLimit) {
+    Result result = with_steady_idle(0.001);
+    EpochResult& epoch = epoch_of(result);
+    epoch.idle.idle_ns += 4e9;
+    epoch.idle.by_cause[Cause::read] += 4e9;
+    epoch.idle.fraction = epoch.idle.idle_ns / (epoch.idle.idle_ns + epoch.idle.busy_ns);
+    result.config["duration"] = 12.0;
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("was waiting for read"), Not(HasSubstr("keeps up"))));
+}
+
+TEST(Explain, AControlFarBelowTheRunLeavesTheVerdictOpen) {
+    Result result = test::hand_made_result();
+    result.controls.warm->utilization = 0.05;
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("the verdict is open"), Not(HasSubstr("limit"))));
+}
+
+TEST(Explain, AnInterruptedRunSaysSoBeforeItsVerdict) {
+    Result result = test::hand_made_result();
+    result.status = RunStatus::partial;
+    result.missing = {"epochs"};
+    EXPECT_THAT(judged(result), StartsWith("Interrupted, and so far storage is the limit"));
+}
+
+TEST(Explain, AnotherEngineIsTriedBeforeAnotherTier) {
+    Result result = test::hand_made_result();
+    EXPECT_THAT(judged(result), HasSubstr("Next: --engine uring-direct, which reads past the page cache; then"));
+    result.engine = "uring-direct";
+    EXPECT_THAT(judged(result), Not(HasSubstr("--engine")));
 }
 
 TEST(Explain, AGapThatTheEndCutIsNotCalledTheFirstFill) {
@@ -88,6 +133,7 @@ TEST(Explain, AGapThatTheEndCutIsNotCalledTheFirstFill) {
 TEST(Explain, AnUnevenLastRoundIsNamed) {
     Result result = test::hand_made_result();
     result.accelerators = 4;  // 15 steps: 3 in the last round
+    result.accelerators_sustained = 5;
     epoch_of(result).idle.first_fill_ns = 0.01e9;
     epoch_of(result).idle.end_wait_ns = 2e9;
     test::set_steady_idle(epoch_of(result), 0.001);
@@ -181,7 +227,7 @@ TEST(Explain, ATierThatFeedsMoreSaysAboutHowManyWithAMargin) {
     result.accelerators_sustained = 1.8;
     EXPECT_THAT(judged(result), AllOf(HasSubstr("about 1.8 of them"), Not(HasSubstr("--accelerators"))));
     result.accelerators_sustained = 0.6;
-    EXPECT_THAT(judged(result), AllOf(HasSubstr("only about 0.6 of them for long"), HasSubstr("run longer")));
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("only about 0.6 of them for long"), HasSubstr("larger dataset")));
 }
 
 TEST(Explain, HowManyItFeedsSaysWhereSamplesAreNotThePresets) {
@@ -195,7 +241,7 @@ TEST(Explain, HowManyItFeedsSaysWhereSamplesAreNotThePresets) {
 }
 
 TEST(Explain, AShortRunIsCalledShort) {
-    EXPECT_THAT(judged(test::hand_made_result()), HasSubstr("short, 14 steps an accelerator after warm-up"));
+    EXPECT_THAT(judged(test::hand_made_result()), HasSubstr("short, 14 steps an accelerator after the first"));
     Result result = test::hand_made_result();
     epoch_of(result).idle.steady_steps = 20;
     EXPECT_THAT(judged(result), Not(HasSubstr("short")));

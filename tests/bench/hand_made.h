@@ -51,6 +51,7 @@ inline Result hand_made_result() {
     BenchOptions options;
     options.cache = CacheMode::cold;
     options.queue_depth = 64;
+    options.slots = 2;
     options.engines = {"uring"};
     Result result;
     result.name = "disk/files/uring/custom";

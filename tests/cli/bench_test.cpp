@@ -257,7 +257,7 @@ TEST_F(Bench, NamesAreBytesAndOddThingsAreCounted) {
     const Json result = results_in(json_).at(0);
     EXPECT_EQ(result.at("dataset").at("samples"), kFiles + 1);
     EXPECT_GE(result.at("dataset").at("oddities").size(), 2U);
-    EXPECT_NE(ended.out.find("left out: "), std::string::npos) << ended.out;
+    EXPECT_NE(ended.out.find("noticed: "), std::string::npos) << ended.out;
     EXPECT_NE(result.at("dataset").at("classes").dump().find("caf\\\\xe9"), std::string::npos);
 }
 
@@ -545,6 +545,9 @@ TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
         {{"bench", data_, "--step-time", "90"}, 2, "90s"},
         {{"bench", data_, "--duration", "5"}, 2, "unit"},
         {{"bench", data_, "--h2d-rate", "25"}, 2, "25GB/s"},
+        {{"bench", data_, "--step-time", "25h"}, 2, "24h"},
+        {{"bench", data_, "--h2d-latency", "1000000h"}, 2, "24h"},
+        {{"bench", data_, "--h2d-rate", "1e-5B/s"}, 2, "1KB/s"},
         {{"bench", data_, "--steps", "0"}, 2, "--steps"},
         {{"bench", data_, "--duration", "0"}, 2, "--duration"},
         {{"bench", data_, "--engine", "aio"}, 2, "uring-direct"},

@@ -109,5 +109,15 @@ TEST_F(Throttled, AnInterruptDoesNotWaitForReadsThatHang) {
     }
 }
 
+TEST_F(Throttled, ATimeLimitDoesNotWaitForReadsThatHangEither) {
+    bring_up(1);
+    if (IsSkipped()) return;
+    // At one read a second a hundred reads in flight are a hundred seconds.
+    const Ended ended =
+        test::run_program(bench({"--batch-size", "100", "--duration", "200ms"}), {.launcher = launcher()});
+    EXPECT_EQ(ended.exit_code, 4) << ended.err;
+    EXPECT_EQ(result().at("status"), "failed");
+}
+
 }  // namespace
 }  // namespace feedline

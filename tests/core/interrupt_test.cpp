@@ -18,6 +18,23 @@ TEST(Interrupt, AnImpatientSecondSignalDoesNotEndTheProcess) {
     EXPECT_TRUE(interrupt.requested());
 }
 
+TEST(Interrupt, ATerminalThatIsGoneInterruptsUnlessThatIsIgnored) {
+    {
+        Interrupt interrupt;
+        const SignalScope scope(interrupt);
+        std::raise(SIGHUP);
+        EXPECT_TRUE(interrupt.requested());
+    }
+    std::signal(SIGHUP, SIG_IGN);  // as nohup(1) does
+    {
+        Interrupt interrupt;
+        const SignalScope scope(interrupt);
+        std::raise(SIGHUP);
+        EXPECT_FALSE(interrupt.requested());
+    }
+    std::signal(SIGHUP, SIG_DFL);
+}
+
 TEST(Interrupt, ASignalLongAfterTheFirstDoes) {
     constexpr Nanoseconds kFirst = 1000;
     EXPECT_FALSE(SignalScope::ends_at_once(0, kFirst));
