@@ -120,7 +120,7 @@ TEST(Table, SeveralAcceleratorsAskForTheirSum) {
 }
 
 TEST(Table, ASweepSaysWhichWasBestAndByHowMuch) {
-    const auto measured = [](const char* tier, const char* engine, std::vector<std::uint64_t> samples) {
+    const auto measured = [](const char* tier, const char* engine, const std::vector<std::uint64_t>& samples) {
         Result result = test::hand_made_result();
         result.tier_name = tier;
         result.engine = engine;

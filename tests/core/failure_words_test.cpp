@@ -22,7 +22,7 @@ TEST(FailureWords, AnErrorStaysWhatItIs) {
 TEST(FailureWords, MemoryThatRanOutSaysHowMuchAndWhatToDo) {
     const std::string line = as_error(std::bad_alloc()).what();
     EXPECT_TRUE(line.starts_with("out of memory: ")) << line;
-    EXPECT_NE(line.find("B"), std::string::npos);
+    EXPECT_NE(line.find('B'), std::string::npos);
     EXPECT_NE(line.find("--slots"), std::string::npos) << line;
     EXPECT_EQ(line.find("bad_alloc"), std::string::npos);
 }
