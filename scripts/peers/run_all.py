@@ -223,7 +223,8 @@ def cold_disk(bench):
         "fio io_uring, depth 32": bench.peer(folder, "fio", "--engine", "io_uring", "--jobs", CORES, "--depth", 32 // CORES, cache="cold"),
         "pread pool, 16 threads": bench.peer(folder, "pread_pool", "--threads", 16, "--epochs", 1, "--slab-bytes", SLAB_BYTES, cache="cold"),
     }
-    ours = {"feedline": bench.peer(folder, "feedline", "bench", "--batch-size", 256, "--slots", 8, cache="cold")}
+    # What --cache cold picks; here peer.py sees to the cache, so the program does not know.
+    ours = {"feedline": bench.peer(folder, "feedline", "bench", "--engine", "uring-direct", "--batch-size", 256, "--slots", 8, cache="cold")}
     return bench.compare({**ours, **others}, [Bound("the better of fio and the pread pool", 1.0)],
                          best=("the better of fio and the pread pool", list(others)))
 
