@@ -68,6 +68,10 @@ bool reads_ahead_of(const Result& result, const EpochResult& epoch) {
     return epoch.idle.steady_steps / std::max(1U, result.accelerators) <= kReadAheadLasts * slots;
 }
 
+double idle_elsewhere_ns(const IdleFigures& idle) {
+    return idle.idle_ns - idle.steady_by_cause.total() - idle.end_wait_ns - idle.first_fill_ns;
+}
+
 bool stalled_at_the_cut(const Result& result, const EpochResult& epoch) {
     const auto& config = result.config;
     const bool limited = config.is_object() && config.contains("duration") && config["duration"].is_number() &&
@@ -75,7 +79,7 @@ bool stalled_at_the_cut(const Result& result, const EpochResult& epoch) {
     if (!limited && !epoch.partial) return false;
     if (result.step_seconds <= 0 || epoch.idle.steady_fraction.value_or(1) >= kBusyEnough) return false;
     const IdleFigures& idle = epoch.idle;
-    const double rest = idle.idle_ns - idle.steady_by_cause.total() - idle.end_wait_ns - idle.first_fill_ns;
+    const double rest = idle_elsewhere_ns(idle);
     return rest > std::max(idle.first_fill_ns, idle.end_wait_ns) && rest >= kBusyEnough * epoch.seconds * 1e9;
 }
 

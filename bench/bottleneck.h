@@ -31,6 +31,9 @@ Bottleneck find_bottleneck(const Result& result);
 // Whether the steady idle is below 2 % in a run so short that what was read ahead before its first step can be why,
 // though over the whole of it the loader kept the accelerator idle for more.
 bool reads_ahead_of(const Result& result, const EpochResult& epoch);
+// Idle time, in nanoseconds, outside of the steady state, the first fill and the wait at the end: in warm-up steps, or
+// in a gap that the end of the run cut.
+double idle_elsewhere_ns(const IdleFigures& idle);
 // Whether a run that was cut stood idle for 2 % of its time or more outside of its steady state, first fill and end:
 // waiting for a step when the cut came, which no steady figure holds.
 bool stalled_at_the_cut(const Result& result, const EpochResult& epoch);

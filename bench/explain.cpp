@@ -144,7 +144,7 @@ std::string only_at_the_ends(const Result& result, const EpochResult& epoch) {
     if (idle.steady_fraction.value_or(0) >= kBusyEnough) return {};
     const double at_the_end = idle.end_wait_ns;
     const double filling = idle.first_fill_ns;
-    const double rest = idle.idle_ns - idle.steady_by_cause.total() - at_the_end - filling;
+    const double rest = idle_elsewhere_ns(idle);
     const auto of_all = [&](double ns) {
         return fmt::format("{} of {}", format_time(std::llround(ns)), format_time(std::llround(epoch.seconds * 1e9)));
     };

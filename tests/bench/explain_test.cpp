@@ -30,6 +30,16 @@ Result with_steady_idle(double fraction) {
     return result;
 }
 
+// Next to nothing idle in the steady state, then 4 s in which a read kept the accelerator waiting until the end.
+Result with_gap_at_the_end() {
+    Result result = with_steady_idle(0.001);
+    EpochResult& epoch = epoch_of(result);
+    epoch.idle.idle_ns += 4e9;
+    epoch.idle.by_cause[Cause::read] += 4e9;
+    epoch.idle.fraction = epoch.idle.idle_ns / (epoch.idle.idle_ns + epoch.idle.busy_ns);
+    return result;
+}
+
 TEST(Explain, NamesTheBottleneckItsFigureAndWhatToTry) {
     const struct {
         Bottleneck bottleneck;
@@ -92,11 +102,7 @@ TEST(Explain, WhatReadingAheadHidIsJudgedByTheRate) {
 }
 
 TEST(Explain, AStallWhenTheRunWasCutIsNotTheAcceleratorsLimit) {
-    Result result = with_steady_idle(0.001);
-    EpochResult& epoch = epoch_of(result);
-    epoch.idle.idle_ns += 4e9;
-    epoch.idle.by_cause[Cause::read] += 4e9;
-    epoch.idle.fraction = epoch.idle.idle_ns / (epoch.idle.idle_ns + epoch.idle.busy_ns);
+    Result result = with_gap_at_the_end();
     result.config["duration"] = 12.0;
     EXPECT_THAT(judged(result), AllOf(HasSubstr("was waiting for read"), Not(HasSubstr("keeps up"))));
 }
@@ -122,11 +128,7 @@ TEST(Explain, AnotherEngineIsTriedBeforeAnotherTier) {
 }
 
 TEST(Explain, AGapThatTheEndCutIsNotCalledTheFirstFill) {
-    Result result = with_steady_idle(0.001);
-    EpochResult& epoch = epoch_of(result);
-    epoch.idle.idle_ns += 4e9;
-    epoch.idle.by_cause[Cause::read] += 4e9;
-    epoch.idle.fraction = epoch.idle.idle_ns / (epoch.idle.idle_ns + epoch.idle.busy_ns);
+    Result result = with_gap_at_the_end();
     EXPECT_THAT(judged(result), AllOf(HasSubstr("4.00 s of"), HasSubstr("cut"), Not(HasSubstr("first fill"))));
 }
 
