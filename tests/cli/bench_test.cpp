@@ -1,81 +1,28 @@
-// The built program, end to end, over real small files.
+// The built program, end to end, over real small files: what it measures.
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <set>
-#include <span>
 
-#include "bench/options.h"
 #include "loaders/engine/engine.h"
-#include "tests/cli/program.h"
-#include "tests/testutil/temp_dir.h"
+#include "tests/cli/bench_fixture.h"
 
 namespace feedline {
 namespace {
 
 using Json = nlohmann::json;
+using test::Bench;
 using test::Ended;
+using test::expect_sound;
+using test::kFiles;
+using test::lines_in;
+using test::make_dataset;
+using test::results_in;
 using test::run_program;
-
-constexpr unsigned kFiles = 90;
-
-// kFiles files of 1 to 20 KB in three classes.
-void make_dataset(const std::string& path) {
-    for (unsigned i = 0; i < kFiles; ++i) {
-        const std::string name = path + "/" + std::string(1, static_cast<char>('a' + i % 3)) + "/" + std::to_string(i);
-        test::write_file(name, test::pattern(1000 + i * 211, i));
-    }
-}
-
-Json results_in(const std::string& path) {
-    return Json::parse(test::read_file(path)).at("results");
-}
-
-std::size_t lines_in(const std::string& text) {
-    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-}
-
-// What every measured epoch must satisfy, whatever was measured.
-void expect_sound(const Json& epoch, std::uint64_t samples) {
-    EXPECT_EQ(epoch.at("samples"), samples);
-    EXPECT_EQ(epoch.at("samples_delivered_once"), true);
-    EXPECT_GT(epoch.at("seconds").get<double>(), 0);
-    const double idle = epoch.at("idle").at("seconds").get<double>();
-    double sum = 0;
-    for (const auto& [cause, seconds] : epoch.at("idle").at("by_cause").items()) {
-        EXPECT_GE(seconds.get<double>(), 0) << cause;
-        sum += seconds.get<double>();
-    }
-    EXPECT_NEAR(sum, idle, 0.001 * idle + 1e-9);
-    const double fraction = epoch.at("idle").at("fraction").get<double>();
-    EXPECT_GE(fraction, 0);
-    EXPECT_LE(fraction, 1);
-    EXPECT_NEAR(fraction * epoch.at("seconds").get<double>(), idle, 0.001 * idle + 1e-9);
-    EXPECT_GT(epoch.at("latency_ns").at("read").at("max").get<std::int64_t>(), 0);
-    EXPECT_EQ(epoch.at("partial"), false);
-}
-
-class Bench : public testing::Test {
-protected:
-    Bench() { make_dataset(data_); }
-
-    // `feedline bench DATASET --no-controls --json ...` and more.
-    Ended bench(std::vector<std::string> more) const {
-        std::vector<std::string> arguments{"bench", data_, "--no-controls", "--json", json_};
-        arguments.insert(arguments.end(), more.begin(), more.end());
-        return run_program(arguments);
-    }
-
-    test::TempDir dir_;
-    std::string data_ = dir_ / "data";
-    std::string json_ = dir_ / "result.json";
-};
 
 TEST_F(Bench, EveryEngineDeliversEverythingOnce) {
     const Ended ended = bench({"--engine", "all", "--batch-size", "8", "--step-time", "100us"});
@@ -239,15 +186,6 @@ TEST_F(Bench, ARequirementThatIsMissedIsExitCodeOne) {
     EXPECT_NE(missed.err.find(", in data/files/"), std::string::npos) << missed.err;
 }
 
-TEST_F(Bench, WritesWhereTheEnvironmentAsks) {
-    const std::string asked = dir_ / "asked.json";
-    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--csv", dir_ / "result.csv"},
-                                    {.environment = {{"FEEDLINE_RESULT_FILE", asked}}});
-    ASSERT_EQ(ended.exit_code, 0) << ended.err;
-    EXPECT_EQ(results_in(asked).size(), 1U);
-    EXPECT_EQ(lines_in(test::read_file(dir_ / "result.csv")), 2U);
-}
-
 TEST_F(Bench, NamesAreBytesAndOddThingsAreCounted) {
     test::write_file(data_ + "/caf\xe9/\xff\xfe name with spaces", "x");
     ASSERT_EQ(::mkfifo((data_ + "/a/fifo").c_str(), 0600), 0);
@@ -311,87 +249,6 @@ TEST_F(Bench, AnInterruptWritesWhatThereIs) {
     }
 }
 
-TEST_F(Bench, ProgressIsForTerminalsOnly) {
-    EXPECT_EQ(bench({}).err, "");
-    test::TerminalProgram live({"bench", data_, "--no-controls", "--batch-size", "8", "--step-time", "50ms"});
-    EXPECT_TRUE(live.wait_for(" samples/s  idle ")) << "a line with rate and idle so far";
-    EXPECT_EQ(live.finish().exit_code, 0);
-    test::TerminalProgram silent(
-        {"bench", data_, "--no-controls", "--batch-size", "8", "--step-time", "50ms", "--no-progress"});
-    const Ended ended = silent.finish();
-    EXPECT_EQ(ended.out.find(" samples/s  idle "), std::string::npos) << ended.out;
-}
-
-TEST_F(Bench, ATerminalGetsNoEscapeSequencesAndADumbOneNoProgress) {
-    const std::vector<std::string> arguments{"bench", data_,         "--no-controls", "--batch-size",
-                                             "8",     "--step-time", "50ms"};
-    for (const char* term : {"xterm", "dumb", ""}) {
-        test::TerminalProgram program(arguments, term);
-        const Ended ended = program.finish();
-        EXPECT_EQ(ended.exit_code, 0);
-        EXPECT_EQ(ended.out.find('\x1b'), std::string::npos) << term << ended.out;
-        EXPECT_NE(ended.out.find("=> "), std::string::npos);
-        const bool progress = ended.out.find(" samples/s  idle ") != std::string::npos;
-        EXPECT_EQ(progress, std::string(term) == "xterm") << term;
-    }
-}
-
-TEST_F(Bench, TheTableFitsTheTerminal) {
-    test::TerminalProgram program({"bench", data_, "--no-controls", "--step-time", "1ms", "--no-progress", "--engine",
-                                   "pread,mmap", "--cache", "cold"},
-                                  "xterm", 80);
-    const Ended ended = program.finish();
-    ASSERT_EQ(ended.exit_code, 0) << ended.out;
-    for (std::size_t at = 0; at < ended.out.size();) {
-        const std::size_t end = std::min(ended.out.find("\r\n", at), ended.out.size());
-        EXPECT_LE(end - at, 80U) << ended.out.substr(at, end - at);
-        at = end + 2;
-    }
-    EXPECT_NE(ended.out.find("best on data: "), std::string::npos) << ended.out;
-}
-
-TEST_F(Bench, AMinusIsStandardOutputAndNothingElseStandsThere) {
-    const std::vector<std::string> common{"bench", data_, "--no-controls"};
-    const auto run = [&](std::vector<std::string> more) {
-        more.insert(more.begin(), common.begin(), common.end());
-        return run_program(more, {.directory = dir_.path()});
-    };
-    const Ended json = run({"--json", "-"});
-    ASSERT_EQ(json.exit_code, 0) << json.err;
-    EXPECT_EQ(Json::parse(json.out).at("results").size(), 1U);
-    EXPECT_NE(json.err.find("=> "), std::string::npos) << "the table makes way: " << json.err;
-    const Ended quiet = run({"--json", "-", "--quiet", "--csv", "x.csv"});
-    EXPECT_EQ(Json::parse(quiet.out).at("results").size(), 1U);
-    EXPECT_EQ(quiet.err, "");
-    const Ended csv = run({"--csv", "-", "--quiet"});
-    EXPECT_EQ(lines_in(csv.out), 2U) << csv.out;
-    EXPECT_TRUE(csv.out.starts_with("name,")) << csv.out;
-    const Ended missed = run({"--json", "-", "--require", "samples_per_second>1e12"});
-    EXPECT_EQ(missed.exit_code, 1);
-    EXPECT_EQ(Json::parse(missed.out).at("results").size(), 1U);
-    EXPECT_EQ(run({"--json", "-", "--csv", "-"}).exit_code, 2);
-    EXPECT_FALSE(std::filesystem::exists(dir_ / "-"));
-    const Ended nothing = run({"--json", "-", "--engine", "native"});
-    EXPECT_EQ(nothing.exit_code, 4);
-    EXPECT_TRUE(Json::parse(nothing.out).at("results").empty());
-}
-
-TEST_F(Bench, TheDatasetIsNeverWrittenInto) {
-    const std::string before = test::read_file(data_ + "/a/0");
-    for (const char* option : {"--json", "--csv"}) {
-        for (const std::string& path : {data_ + "/a/0", data_ + "/new"}) {
-            const Ended ended = run_program({"bench", data_, "--no-controls", option, path});
-            EXPECT_EQ(ended.exit_code, 2) << option << " " << path;
-            EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
-        }
-    }
-    const Ended asked =
-        run_program({"bench", data_, "--no-controls"}, {.environment = {{"FEEDLINE_RESULT_FILE", data_ + "/a/0"}}});
-    EXPECT_EQ(asked.exit_code, 2);
-    EXPECT_EQ(test::read_file(data_ + "/a/0"), before);
-    EXPECT_FALSE(std::filesystem::exists(data_ + "/new"));
-}
-
 TEST_F(Bench, AnImpatientSecondInterruptDoesNotCostTheResult) {
     test::TerminalProgram program(
         {"bench", data_, "--batch-size", "1", "--step-time", "500ms", "--epochs", "1000", "--json", json_});
@@ -402,46 +259,6 @@ TEST_F(Bench, AnImpatientSecondInterruptDoesNotCostTheResult) {
     EXPECT_EQ(ended.exit_code, 130) << ended.out;
     EXPECT_EQ(results_in(json_).at(0).at("status"), "partial");
 }
-
-TEST_F(Bench, FewOpenFilesAreNotTheDisksFault) {
-#ifdef __SANITIZE_ADDRESS__
-    GTEST_SKIP() << "the sanitizer's look at types needs a descriptor of its own";
-#endif
-    // Too few to index, then too few for so many readers, then enough.
-    unsigned refused = 0;
-    for (unsigned limit = 5; limit <= 14; ++limit) {
-        const Ended ended = run_program(
-            {"bench", data_, "--no-controls", "--quiet", "--engine", "mmap", "--threads", "64", "--on-error", "skip"},
-            {.limits = {{RLIMIT_NOFILE, limit}}});
-        if (ended.exit_code == 0 || ended.exit_code == 127) continue;
-        ++refused;
-        EXPECT_EQ(ended.exit_code, 5) << limit << ended.err;
-        EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
-        EXPECT_NE(ended.err.find("ulimit -n"), std::string::npos) << limit << ended.err;
-        EXPECT_EQ(ended.err.find("disk"), std::string::npos) << ended.err;
-    }
-    EXPECT_GT(refused, 0U) << "no limit was met, so nothing was tested";
-}
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_F(Bench, LittleMemoryIsOneLineThatSaysWhatToDo) {
-    unsigned refused = 0;
-    for (const std::uint64_t mebibytes : {40U, 80U, 160U, 320U}) {
-        const Ended ended =
-            run_program({"bench", data_, "--no-controls", "--slots", "64", "--batch-size", "45", "--threads", "8"},
-                        {.limits = {{RLIMIT_AS, mebibytes << 20U}}});
-        // Below a certain limit not even the libraries can be loaded.
-        if (ended.exit_code == 0 || ended.exit_code == 127) continue;
-        ++refused;
-        EXPECT_TRUE(ended.exit_code == 2 || ended.exit_code == 5) << ended.exit_code << ended.err;
-        EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
-        EXPECT_EQ(ended.err.find("bad_alloc"), std::string::npos) << ended.err;
-        EXPECT_TRUE(ended.err.find("--slots") != std::string::npos || ended.err.find("--threads") != std::string::npos)
-            << ended.err;
-    }
-    EXPECT_GT(refused, 0U) << "no limit was met, so nothing was tested";
-}
-#endif
 
 TEST_F(Bench, ARunThatIsNotColdSaysSoFirst) {
     if (::access("/dev/shm", W_OK) != 0) GTEST_SKIP() << "no /dev/shm";
@@ -474,137 +291,6 @@ TEST_F(Bench, SmallRecordsAreColdForEveryEngine) {
         if (result.at("dataset").at("tier_kind") == "ram") GTEST_SKIP() << "TMPDIR lies in memory";
     }
     EXPECT_EQ(verdicts.size(), 1U) << "one tier, read in the same state: " << ended.out;
-}
-
-TEST_F(Bench, AResultForAPipeThatNobodyReadsIsAnErrorAndNoHang) {
-    ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
-    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--json", dir_ / "pipe"});
-    EXPECT_EQ(ended.exit_code, 5) << ended.err;
-    EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
-}
-
-TEST_F(Bench, ALinkToAResultStaysALink) {
-    test::write_file(dir_ / "old.json", "old");
-    std::filesystem::create_symlink("old.json", dir_ / "link.json");
-    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--json", dir_ / "link.json"});
-    ASSERT_EQ(ended.exit_code, 0) << ended.err;
-    EXPECT_TRUE(std::filesystem::is_symlink(dir_ / "link.json"));
-    EXPECT_EQ(test::read_file(dir_ / "old.json").front(), '{');
-}
-
-TEST_F(Bench, NothingMeasuredIsExitCodeFour) {
-    const Ended native = bench({"--engine", "native"});
-    EXPECT_EQ(native.exit_code, 4);
-    EXPECT_NE(native.err.find("nothing was measured"), std::string::npos) << native.err;
-    EXPECT_EQ(lines_in(native.err), 1U);
-    const Ended moment = bench({"--duration", "1ns"});
-    EXPECT_EQ(moment.exit_code, 4) << moment.err;
-    EXPECT_EQ(lines_in(moment.err), 1U) << moment.err;
-    const Ended warm_direct = bench({"--engine", "uring-direct", "--cache", "warm"});
-    EXPECT_EQ(warm_direct.exit_code, 4);
-}
-
-TEST_F(Bench, HelpListsEveryOption) {
-    const Ended help = run_program({"bench", "--help"});
-    EXPECT_EQ(help.exit_code, 0);
-    EXPECT_EQ(help.err, "");
-    BenchOptions options;
-    for (const OptionBinding& binding : bind_options(options)) {
-        EXPECT_NE(help.out.find("--" + std::string(binding.info.name)), std::string::npos) << binding.info.name;
-    }
-    EXPECT_EQ(run_program({"--help"}).exit_code, 0);
-    const Ended figures = run_program({"bench", "--require", "help"});
-    EXPECT_EQ(figures.exit_code, 0) << figures.err;
-    EXPECT_NE(figures.out.find("idle.fraction"), std::string::npos);
-    const Ended workloads = run_program({"bench", "--workload", "help"});
-    EXPECT_EQ(workloads.exit_code, 0) << workloads.err;
-    EXPECT_NE(workloads.out.find("resnet50-h100"), std::string::npos);
-    EXPECT_EQ(run_program({"--version"}).exit_code, 0);
-}
-
-TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
-    const std::string empty = dir_ / "empty";
-    std::filesystem::create_directories(empty);
-    const std::string file = data_ + "/a/0";
-    const struct {
-        std::vector<std::string> arguments;
-        int exit_code;
-        const char* says;
-    } cases[] = {
-        {{}, 2, "subcommand"},
-        {{"bench"}, 2, "DATASET is missing"},
-        {{"frobnicate"}, 2, "no subcommand 'frobnicate'"},
-        {{"bnch"}, 2, "did you mean bench?"},
-        {{"bench", dir_ / "none"}, 2, "none"},
-        {{"bench", empty}, 2, "empty"},
-        {{"bench", file}, 2, "/a/0"},
-        {{"bench", data_, "--frobnicate"}, 2, "--frobnicate"},
-        {{"bench", data_, "--html", "x"}, 2, "--html"},
-        {{"bench", data_, "--threads"}, 2, "--threads needs a value: --threads N"},
-        {{"bench", data_, "--threads", "0"}, 2, "--threads"},
-        {{"bench", data_, "--threads", "-3"}, 2, "-3"},
-        {{"bench", data_, "--threads", "1", "--threads", "2"}, 2, "--threads is given 2 times"},
-        {{"bench", data_, "--thread", "1"}, 2, "did you mean --threads?"},
-        {{"bench", data_, "--step-time", "90"}, 2, "90s"},
-        {{"bench", data_, "--duration", "5"}, 2, "unit"},
-        {{"bench", data_, "--h2d-rate", "25"}, 2, "25GB/s"},
-        {{"bench", data_, "--step-time", "25h"}, 2, "24h"},
-        {{"bench", data_, "--h2d-latency", "1000000h"}, 2, "24h"},
-        {{"bench", data_, "--h2d-rate", "1e-5B/s"}, 2, "1KB/s"},
-        {{"bench", data_, "--steps", "0"}, 2, "--steps"},
-        {{"bench", data_, "--duration", "0"}, 2, "--duration"},
-        {{"bench", data_, "--engine", "aio"}, 2, "uring-direct"},
-        {{"bench", data_, "--workload", "bert"}, 2, "bert-v100"},
-        {{"bench", data_, "--format", "zip"}, 2, "files"},
-        {{"bench", data_, "--batch-size", "91"}, 2, "90 samples"},
-        {{"bench", data_, "--batch-size", "50", "--world", "2"}, 2, "90 samples"},
-        {{"bench", data_, "--workload", "resnet50-h100"}, 2, "90 samples"},
-        {{"bench", data_, "--batch-size", "8", "--accelerators", "13"}, 2, "12 steps"},
-        {{"bench", data_, "--batch-size", "8", "--warmup-steps", "12"}, 2, "12 steps"},
-        {{"bench", data_, "--queue-depth", "4000000000", "--engine", "uring", "--threads", "1"}, 2, "--queue-depth"},
-        {{"bench", data_, "--slots", "4000000000", "--batch-size", "90"}, 2, "--slots"},
-        {{"bench", data_, "--rank", "2", "--world", "2"}, 2, "--rank"},
-        {{"bench", data_, "--drop-caches"}, 2, "--cache cold"},
-        {{"bench", data_, "--step-kernel", "gemm", "--device", "emulated"}, 2, "gemm"},
-        {{"bench", data_, data_}, 2, "NAME=PATH"},
-        {{"bench", data_, "--require", "idel<=1"}, 2, "did you mean idle."},
-        {{"bench", data_, "--json", dir_ / "none/x.json"}, 2, "--json"},
-        {{"bench", data_, "--json", dir_ / std::string(250, 'j')}, 2, "--json"},
-        {{"bench", data_, "--engine", "pread", "--queue-depth", "100000"}, 2, "--queue-depth"},
-        {{"generate", dir_ / "new"}, 2, "--samples"},
-        {{"generate", dir_ / "new", "--samples", "0"}, 2, "--samples"},
-        {{"generate", dir_ / "new", "--samples", "-3"}, 2, "'-3' is not a whole number above 0"},
-        {{"generate", dir_ / "new", "--samples", "10", "--classes", "11"}, 2, "11"},
-        {{"generate", dir_ / "new", "--samples", "10", "--workload", "bert-v100"}, 2, "cannot be given together"},
-        {{"generate", dir_ / "new", "--samples", "10", "--scale", "2"}, 2, "--scale is for use with --workload"},
-        {{"generate", dir_ / "new", "--samples", "10", "--samples", "20"}, 2, "--samples is given more than once"},
-        {{"generate", dir_ / "new", "--samples"}, 2, "--samples needs a value: --samples N"},
-        {{"generate", dir_ / "new", "--samples", "10", "--seed", "x"}, 2, "--seed: 'x' is not a number"},
-        {{"generate", dir_ / "new", dir_ / "newer", "--samples", "10"}, 2, "one argument too many"},
-        {{"generate", dir_ / "new", "--samples", "10", "--content", "png"}, 2, "'png' is none of random|jpeg"},
-        {{"bench", data_, "--controls", "--no-controls"}, 2, "cannot be given together"},
-        {{"generate", dir_ / "new", "--samples", "10", "--sample-size", "big"}, 2, "big"},
-        {{"generate", data_, "--samples", "10"}, 2, "data"},
-    };
-    const std::span<const EngineKind> engines = available_engines();
-    const bool rings = std::find(engines.begin(), engines.end(), EngineKind::uring) != engines.end();
-    for (const auto& [arguments, exit_code, says] : cases) {
-        // Only a ring has a depth of its own; without one, uring falls back to an engine that has none.
-        if (!rings && std::find(arguments.begin(), arguments.end(), "uring") != arguments.end()) continue;
-        const Ended ended = run_program(arguments);
-        std::string typed;
-        for (const std::string& word : arguments) typed += word + " ";
-        EXPECT_EQ(ended.exit_code, exit_code) << typed << "\n" << ended.err;
-        EXPECT_EQ(lines_in(ended.err), 1U) << typed << "\n" << ended.err;
-        EXPECT_EQ(ended.out, "") << typed;
-        EXPECT_NE(ended.err.find(says), std::string::npos) << typed << "\n" << ended.err;
-        for (const char* jargon : {"required but", "excludes", "requires", "were not expected", "FAILED", "->"}) {
-            EXPECT_EQ(ended.err.find(jargon), std::string::npos) << typed << "\n" << ended.err;
-        }
-    }
-    std::set<std::string> left;
-    for (const auto& entry : std::filesystem::directory_iterator(dir_.path())) left.insert(entry.path().filename());
-    EXPECT_EQ(left, (std::set<std::string>{"data", "empty"}));
 }
 
 TEST_F(Bench, MeasuresWhatGenerateWrote) {

@@ -1,8 +1,22 @@
 #include "tests/loaders/loader_lab.h"
 
 #include <cstring>
+#include <random>
 
 namespace feedline::test {
+
+std::vector<std::uint64_t> some_lengths(std::size_t count, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::uint64_t> lengths(count);
+    for (std::uint64_t& length : lengths) length = random() % 7 == 0 ? random() % 3 : random() % 6000;
+    return lengths;
+}
+
+std::uint64_t count_of(const std::vector<std::vector<SampleId>>& batches) {
+    std::uint64_t count = 0;
+    for (const auto& batch : batches) count += batch.size();
+    return count;
+}
 
 std::shared_ptr<Slab> slab_for(const Dataset& dataset, const Order& order, const LoaderOptions& options) {
     const PlanOptions plan{.alignment = options.engine.alignment, .slots = options.slots};
