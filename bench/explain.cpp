@@ -290,12 +290,12 @@ std::string open_question(const Result& result, const EpochResult& epoch, const 
             "them run, or leave them out with --no-controls.",
             here, most);
     }
+    if (!epoch.measured()) {
+        return fmt::format("not one step was over, most of the time went to {}. Next: run longer.", most);
+    }
     if (result.status == RunStatus::partial) {
         return fmt::format("interrupted: {} so far, most of it in {}. Next: let it run to the end for a verdict.", here,
                            most);
-    }
-    if (epoch.steps == 0) {
-        return fmt::format("not one step was over, most of the time went to {}. Next: run longer.", most);
     }
     if (stalled_at_the_cut(result, epoch)) {
         return fmt::format(

@@ -33,7 +33,7 @@ Requirement parse_requirement(std::string_view text);
 std::vector<Requirement> requirements_of(const BenchOptions& options);
 
 // One line for each result and epoch that misses it: what was required, what was found, and where. A figure that could
-// not be seen misses every requirement.
+// not be seen misses every requirement, and so does every figure of an epoch in which no step was over.
 std::vector<std::string> missed(const Requirement& requirement, const std::vector<Result>& results);
 
 }  // namespace feedline

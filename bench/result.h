@@ -50,6 +50,8 @@ struct EpochResult {
     std::uint64_t syscalls = 0;
     bool partial = false;
 
+    // Whether a step was over. Otherwise the epoch was cut before, and has no figure that could be judged.
+    bool measured() const { return steps > 0; }
     std::optional<double> device_reads_per_sample() const;
     double samples_per_second() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
     double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }

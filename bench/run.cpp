@@ -176,9 +176,6 @@ Result described(const Combination& combination, DeviceKind device) {
 void add_epoch_notes(Result& result, const BenchOptions& options) {
     const EpochResult* last = result.last_epoch();
     if (last == nullptr) return;
-    if (last->steps == 0) {
-        result.notes.push_back("not one step was over within --duration, so there is no rate: use a longer one");
-    }
     constexpr double kDriftWorthSaying = 0.05;
     if (last->idle.drift && std::fabs(*last->idle.drift) > kDriftWorthSaying) {
         result.notes.push_back(fmt::format("not steady: the second half of the steps ran {} {} than the first",
@@ -201,6 +198,15 @@ void add_epoch_notes(Result& result, const BenchOptions& options) {
     }
 }
 
+// Of an epoch that --duration cut before a step was over. What it says of idle time is true, and no figure of a run.
+Error nothing_measured(const EpochResult& epoch, const BenchOptions& options) {
+    const std::string within = "within --duration " + format_time(options.duration_ns);
+    const std::string why = epoch.idle.busy_ns > 0 ? fmt::format("not one step of {} was over {}",
+                                                                 format_time(options.step_time_ns.value_or(0)), within)
+                                                   : "no step began " + within;
+    return Error(ErrorKind::unsupported, "nothing was measured: " + why).advise("use a longer one");
+}
+
 void measure_epochs(Workbench& bench, Result& result) {
     const BenchOptions& options = bench.options();
     for (unsigned round = 0; round < options.rounds; ++round) {
@@ -213,16 +219,13 @@ void measure_epochs(Workbench& bench, Result& result) {
             if (options.rounds > 1) pass.what += fmt::format(", round {} of {}", round + 1, options.rounds);
             PassFigures figures = bench.run(pass);
             const EpochResult& measured = figures.epoch;
-            // A first step that was cut is no step, but says how busy the accelerator was.
-            const bool stepped = measured.steps > 0 || measured.idle.busy_ns > 0;
-            if (stepped || (measured.partial && measured.seconds > 0)) {
+            // Without a step it is no measurement, but it says what the time went to.
+            if (measured.seconds > 0) {
                 result.rounds.back().push_back(measured);
                 result.step_ns = std::move(figures.step_ns);
             }
-            if (!stepped && !measured.partial) {
-                throw Error(ErrorKind::unsupported, "nothing was measured: no step began within --duration");
-            }
             if (measured.partial) throw Error(ErrorKind::interrupted, "interrupted");
+            if (!measured.measured()) throw nothing_measured(measured, options);
             if (measured.samples == 0 && measured.skipped_samples > 0) {
                 const Oddity& first = measured.failures.front();
                 throw Error(ErrorKind::io, fmt::format("not one sample could be read ({} {})", first.count, first.kind))
@@ -259,6 +262,10 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
         outcome.stuck |= stuck;
         if (error.kind() == ErrorKind::interrupted) {
             result.status = RunStatus::partial;
+            const EpochResult* last = result.last_epoch();
+            if (last != nullptr && !last->measured()) {
+                result.notes.emplace_back("not one step was over when it was interrupted, so nothing was measured");
+            }
             if (!epochs_done) result.missing.emplace_back("epochs");
             if (combination.options.controls) {
                 for (std::string& control : missing_controls(result.controls)) {

@@ -54,6 +54,18 @@ TEST(Require, AFigureThatCouldNotBeSeenDoesNotHold) {
     EXPECT_EQ(misses("idle.fraction<=1", {result}), 1U);
 }
 
+TEST(Require, AnEpochWithoutAStepHasNoFigureThatHolds) {
+    Result result = test::hand_made_result();
+    EpochResult& cut = result.rounds[0][0];
+    cut.steps = cut.samples = 0;
+    cut.idle.fraction = 0;
+    for (const char* text : {"idle.fraction<=5%", "samples_per_second>=0", "steps==0", "cache.verdict==cold"}) {
+        const std::vector<std::string> lines = missed(parse_requirement(text), {result});
+        ASSERT_EQ(lines.size(), 1U) << text;
+        EXPECT_NE(lines[0].find("found nothing, for no step was over"), std::string::npos) << lines[0];
+    }
+}
+
 TEST(Require, WhatIsNoShareIsFoundAsItIs) {
     const std::vector<Result> results{test::hand_made_result()};
     EXPECT_EQ(missed(parse_requirement("samples_per_second>=1000"), results).front(),

@@ -134,27 +134,54 @@ TEST_F(Bench, StepsEndAnEpochEarly) {
 }
 
 TEST_F(Bench, ADurationEndsAnEpochEarly) {
-    const Ended ended = bench({"--batch-size", "1", "--step-time", "100ms", "--duration", "300ms"});
+    const Ended ended = bench({"--batch-size", "1", "--step-time", "100ms", "--duration", "1s"});
     ASSERT_EQ(ended.exit_code, 0) << ended.err;
     const Json epoch = results_in(json_).at(0).at("epochs").at(0);
-    EXPECT_LE(epoch.at("steps").get<unsigned>(), 2U);  // a third would end after 300 ms
+    EXPECT_LE(epoch.at("steps").get<unsigned>(), 9U);  // a tenth would end after 1 s
     EXPECT_EQ(epoch.at("samples"), epoch.at("steps"));
-    EXPECT_DOUBLE_EQ(epoch.at("seconds").get<double>(), 0.3);
+    EXPECT_DOUBLE_EQ(epoch.at("seconds").get<double>(), 1);
     EXPECT_EQ(epoch.at("samples_delivered_once"), true);
 }
 
-TEST_F(Bench, ADurationEndsInTheMiddleOfALongStep) {
-    const Ended ended = bench({"--batch-size", "1", "--step-time", "3600s", "--duration", "1s", "--no-controls"});
-    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+TEST_F(Bench, ACutBeforeTheFirstStepIsOverMeasuresNothing) {
+    const std::vector<std::string> long_step{"--batch-size", "1", "--step-time", "3600s", "--duration", "1s"};
+    const Ended ended = bench(long_step);
+    EXPECT_EQ(ended.exit_code, 4);
+    EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
+    EXPECT_NE(ended.err.find("not one step of 60 m 00 s was over within --duration 1.00 s"), std::string::npos)
+        << ended.err;
     const Json result = results_in(json_).at(0);
+    EXPECT_EQ(result.at("status"), "failed");
+    EXPECT_NE(result.at("error").get<std::string>().find("nothing was measured"), std::string::npos);
+    EXPECT_EQ(result.at("raw").at("step_ns").size(), 0U);
+    // What the time went to is told all the same.
     const Json epoch = result.at("epochs").at(0);
     EXPECT_EQ(epoch.at("steps"), 0);
     EXPECT_EQ(epoch.at("samples"), 0);
     EXPECT_DOUBLE_EQ(epoch.at("seconds").get<double>(), 1);
     EXPECT_LT(epoch.at("idle").at("fraction").get<double>(), 1);
     EXPECT_EQ(epoch.at("samples_delivered_once"), true);
-    EXPECT_EQ(result.at("raw").at("step_ns").size(), 0U);
-    EXPECT_NE(ended.out.find("not one step was over"), std::string::npos) << ended.out;
+
+    std::vector<std::string> judged = long_step;
+    for (const char* one : {"--require", "idle.fraction<=1", "--require", "samples_per_second>=0"}) {
+        judged.emplace_back(one);
+    }
+    const Ended unseen = bench(judged);
+    EXPECT_EQ(unseen.exit_code, 4) << "not judged, and not passed";
+    EXPECT_EQ(lines_in(unseen.err), 3U) << unseen.err;
+    EXPECT_NE(unseen.err.find("required idle.fraction<=1, found nothing"), std::string::npos) << unseen.err;
+}
+
+TEST_F(Bench, AnInterruptBeforeTheFirstStepIsOverSaysThatNothingWasMeasured) {
+    test::TerminalProgram program({"bench", data_, "--batch-size", "1", "--step-time", "3600s", "--require",
+                                   "idle.fraction<=1", "--json", json_});
+    ASSERT_TRUE(program.wait_for("step 0 of"));
+    program.send(SIGINT);
+    const Ended ended = program.finish();
+    EXPECT_EQ(ended.exit_code, 130) << ended.out;
+    const Json result = results_in(json_).at(0);
+    EXPECT_EQ(result.at("status"), "partial");
+    EXPECT_NE(result.at("notes").dump().find("nothing was measured"), std::string::npos) << result.at("notes");
 }
 
 TEST_F(Bench, DecodingIsPartOfThePath) {
