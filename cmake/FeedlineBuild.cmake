@@ -40,6 +40,8 @@ function(feedline_test name)
   cmake_parse_arguments(ARG "CONCURRENT" "TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} feedline_testutil GTest::gmock GTest::gtest GTest::gtest_main)
+  # What is tested is optimised as the preset says; the tests themselves need not be, and instrumented they are most of the build.
+  target_compile_options(${name} PRIVATE $<IF:$<BOOL:${FEEDLINE_SANITIZE}>,-O0,$<$<NOT:$<CONFIG:Debug>>:-O1>>)
   set(labels ${ARG_LABELS})
   if(ARG_CONCURRENT)
     list(APPEND labels concurrent)
