@@ -72,10 +72,11 @@ private:
             if (why == End::interrupted && interrupted_ns_ == kNever) interrupted_ns_ = clock_.now();
         }
         changed_.notify_all();
+        // First: a device that begins its epoch just now forgets the cut, and must get no batch after that.
+        source_.stop();
         // After the last of a number of steps those under way are waited for; what lies behind a cut is not.
         if (why != End::steps)
-            for (Lane& lane : lanes_) lane.device().abandon_waits();
-        source_.stop();
+            for (Lane& lane : lanes_) lane.device().cut();
     }
 
     bool ending() {

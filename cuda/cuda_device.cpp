@@ -50,6 +50,7 @@ CudaDevice::CudaDevice(const DeviceOptions& options)
 
 CudaDevice::~CudaDevice() {
     static_cast<void>(cudaSetDevice(ordinal_));
+    CudaDevice::cut();
     copy_stream_.finish();
     step_stream_.finish();
 }
@@ -61,7 +62,10 @@ std::shared_ptr<Slab> CudaDevice::make_slab(std::uint64_t bytes) {
 
 void CudaDevice::begin_epoch(std::uint64_t max_batch_bytes) {
     use_gpu(ordinal_);
+    cut();  // nobody asks for what an epoch that was broken off has left
     drain();
+    if (MappedFlag* const stop = work_->stop_flag()) stop->set(false);
+    cut_ = false;
     max_batch_bytes_ = max_batch_bytes;
     const std::uint64_t needed = (max_batch_bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     if (needed > buffer_bytes_) {
@@ -111,7 +115,8 @@ void CudaDevice::enqueue(std::uint64_t index, const std::byte* data, std::uint64
     flight.copy_end.record(copy_stream_);
     if (!options_.serial) flight.copy_end.hold_back(step_stream_);
     flight.step_start.record(step_stream());
-    work_->launch(step_stream(), batch, bytes);
+    flight.launched = !cut_;
+    if (flight.launched) work_->launch(step_stream(), batch, bytes);
     flight.step_end.record(step_stream());
 
     last_index_ = index;
@@ -157,6 +162,11 @@ void CudaDevice::drain() {
     use_gpu(ordinal_);
     if (!in_flight_.empty()) in_flight_[in_flight_.size() - 1]->step_end.wait();
     harvest();
+}
+
+void CudaDevice::cut() {
+    cut_ = true;  // first: whoever sees a step that was cut short knows that it may be one
+    if (MappedFlag* const stop = work_->stop_flag()) stop->set(true);
 }
 
 void CudaDevice::read_back(unsigned slot, std::byte* pinned, std::uint64_t bytes) {
@@ -213,6 +223,8 @@ StepTimes CudaDevice::times_of(const Flight& flight) const {
     times.copy_end_ns = std::max(host_ns(flight.copy_end), times.copy_start_ns);
     times.start_ns = std::max({host_ns(flight.step_start), times.copy_end_ns, last_times_.end_ns});
     times.end_ns = std::max(host_ns(flight.step_end), times.start_ns);
+    const bool maybe_short = !flight.launched || (cut_ && work_->stop_flag() != nullptr);
+    if (maybe_short) times.end_ns = std::max(times.end_ns, times.start_ns + options_.step_ns);
     return times;
 }
 

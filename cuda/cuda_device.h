@@ -5,7 +5,8 @@
 //
 // The GPU itself keeps the order: a copy waits on it for the step that frees its buffer, a step for its copy. The host
 // enqueues and goes on, and sleeps only for a copy (wait_copied) or for the end (drain). In serial mode both streams
-// are one, and wait_copied sleeps for the step as well.
+// are one, and wait_copied sleeps for the step as well. A cut tells the kernels to end early, so that all events come
+// soon; a step that was cut short is told with its full length from its start, as if it had gone on.
 //
 // Times: every cs, ce, s, e is a timing event. Their distances are taken from the event harvested last, a step away, so
 // that the runtime's float milliseconds stay exact however long the epoch is, and added up to the GPU's time since the
@@ -15,6 +16,7 @@
 // before its batch was ready, a step before its copy was over), the time of the cause is taken.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -44,6 +46,7 @@ public:
     Nanoseconds wait_copied(std::uint64_t index) override;
     void collect(std::vector<StepTimes>& out) override;
     void drain() override;
+    void cut() override;
 
     // Copies back what device buffer `slot` (batch count modulo slots) holds, into pinned memory. The device is idle.
     void read_back(unsigned slot, std::byte* pinned, std::uint64_t bytes);
@@ -58,6 +61,7 @@ private:
         Event step_end;
         std::uint64_t index = 0;
         Nanoseconds ready_ns = 0;
+        bool launched = false;  // its step: not after a cut
         int holders = 0;
     };
     struct Anchor {
@@ -100,6 +104,8 @@ private:
     Event spare_anchor_;
     bool spare_is_reference_ = false;
     Nanoseconds next_anchor_ns_ = 0;
+
+    std::atomic<bool> cut_{false};
 
     // Shared with the waiting thread.
     std::mutex mutex_;

@@ -84,11 +84,13 @@ public:
     // Blocks until everything enqueued is over; collect() then yields the rest.
     virtual void drain() = 0;
 
-    // A run that is interrupted or out of time does not wait for seconds of steps that lie ahead: from now until the
-    // next begin_epoch(), wait_copied() and drain() return as soon as they safely can, those under way within 50 ms if
-    // the device allows. collect() still yields every step in the end, so that the run can tell what was over by then.
-    // Any thread, more than once. By default they wait as ever, which is what real copies out of the slab need.
-    virtual void abandon_waits() {}
+    // A run that is interrupted or out of time does not wait for the steps that lie ahead: from now until the next
+    // begin_epoch(), the step under way is stopped, queued ones are dropped and further ones not begun, and
+    // wait_copied() and drain() return within 50 ms, also those under way. They still wait for real copies out of the
+    // slab, and for steps that cannot be stopped once they were enqueued (StepKernel::gemm). collect() still yields
+    // every step, with the end it would have had, so that the run can tell what was over by the cut. Any thread, more
+    // than once.
+    virtual void cut() = 0;
 };
 
 // The emulated accelerator; its timeline is computed, not slept. `clock` must outlive it.

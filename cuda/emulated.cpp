@@ -41,7 +41,7 @@ public:
         last_step_end_ns_ = kNever;
         enqueued_any_ = false;
         known_.clear();
-        abandoned_ = false;
+        cut_ = false;
         std::lock_guard lock(mutex_);
         copies_.clear();
     }
@@ -89,10 +89,10 @@ public:
 
     void drain() override { wait_until(last_step_end_ns_); }
 
-    void abandon_waits() override { abandoned_ = true; }
+    void cut() override { cut_ = true; }
 
 private:
-    // How long abandon_waits() may go unnoticed.
+    // How long cut() may go unnoticed.
     static constexpr Nanoseconds kLongestSleep_ns = 40'000'000;
 
     struct Copy {
@@ -104,10 +104,10 @@ private:
         return options_.h2d_latency_ns + std::llround(static_cast<double>(bytes) / options_.h2d_bytes_per_second * 1e9);
     }
 
-    // Returns the time, which is at or after `time_ns` unless the waits were abandoned.
+    // Returns the time, which is at or after `time_ns` unless the run was cut.
     Nanoseconds wait_until(Nanoseconds time_ns) {
         Nanoseconds now = clock_.now();
-        while (now < time_ns && !abandoned_) {
+        while (now < time_ns && !cut_) {
             clock_.sleep_until(std::min(time_ns, now + kLongestSleep_ns));
             now = clock_.now();
         }
@@ -138,7 +138,7 @@ private:
     bool enqueued_any_ = false;
     std::vector<StepTimes> known_;
 
-    std::atomic<bool> abandoned_{false};
+    std::atomic<bool> cut_{false};
 
     // Enqueued and not waited for: shared with the waiting thread.
     std::mutex mutex_;

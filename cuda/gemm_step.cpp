@@ -96,8 +96,9 @@ public:
     }
 
     void launch(const Stream& stream, const std::byte* batch, std::uint64_t bytes) override {
-        check_cuda(launch_spin_kernel(stream.get(), reinterpret_cast<const unsigned char*>(batch), bytes, 0, sum()),
-                   "cannot launch a step");
+        check_cuda(
+            launch_spin_kernel(stream.get(), reinterpret_cast<const unsigned char*>(batch), bytes, 0, nullptr, sum()),
+            "cannot launch a step");
         multiply(stream, products_);
     }
 

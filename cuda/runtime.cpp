@@ -1,5 +1,7 @@
 #include "cuda/runtime.h"
 
+#include <atomic>
+
 #include <fmt/format.h>
 
 #include "core/error.h"
@@ -82,6 +84,24 @@ GpuMemory::GpuMemory(std::uint64_t bytes) : bytes_(bytes) {
 
 GpuMemory::~GpuMemory() {
     if (data_ != nullptr) static_cast<void>(cudaFree(data_));
+}
+
+MappedFlag::MappedFlag() {
+    void* memory = nullptr;
+    check_cuda(cudaHostAlloc(&memory, sizeof(unsigned), cudaHostAllocMapped), "cannot allocate mapped memory");
+    memory_.reset(static_cast<unsigned*>(memory));
+    set(false);
+    void* on_gpu = nullptr;
+    check_cuda(cudaHostGetDevicePointer(&on_gpu, memory, 0), "cannot map memory");
+    on_gpu_ = static_cast<const unsigned*>(on_gpu);
+}
+
+void MappedFlag::set(bool on) noexcept {
+    std::atomic_ref(*memory_).store(on ? 1 : 0);
+}
+
+void MappedFlag::FreeHost::operator()(unsigned* memory) const noexcept {
+    static_cast<void>(cudaFreeHost(memory));
 }
 
 }  // namespace feedline

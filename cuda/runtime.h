@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace feedline {
@@ -73,6 +74,24 @@ public:
 private:
     void* data_ = nullptr;
     std::uint64_t bytes_ = 0;
+};
+
+// What a kernel under way can be told: a number in pinned host memory that the GPU reads where it lies. No kernel that
+// reads it may be under way when it is destroyed.
+class MappedFlag {
+public:
+    MappedFlag();  // not set
+
+    void set(bool on) noexcept;  // any thread; no call of the runtime
+    const unsigned* on_gpu() const { return on_gpu_; }
+
+private:
+    struct FreeHost {
+        void operator()(unsigned* memory) const noexcept;
+    };
+
+    std::unique_ptr<unsigned, FreeHost> memory_;
+    const unsigned* on_gpu_ = nullptr;
 };
 
 }  // namespace feedline

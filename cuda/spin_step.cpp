@@ -23,15 +23,18 @@ public:
     }
 
     void launch(const Stream& stream, const std::byte* batch, std::uint64_t bytes) override {
-        check_cuda(
-            launch_spin_kernel(stream.get(), reinterpret_cast<const unsigned char*>(batch), bytes, spin_ns_, sum()),
-            "cannot launch a step");
+        check_cuda(launch_spin_kernel(stream.get(), reinterpret_cast<const unsigned char*>(batch), bytes, spin_ns_,
+                                      stop_.on_gpu(), sum()),
+                   "cannot launch a step");
     }
+
+    MappedFlag* stop_flag() override { return &stop_; }
 
 private:
     unsigned* sum() const { return reinterpret_cast<unsigned*>(sum_.data()); }
 
-    GpuMemory sum_;
+    MappedFlag stop_;
+    GpuMemory sum_;  // behind the flag: freeing it waits for the kernels that may still read that
     std::uint64_t spin_ns_ = 0;
 };
 

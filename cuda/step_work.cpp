@@ -15,7 +15,7 @@ double shortest_length_ns(const Stream& stream, unsigned* scratch, int repetitio
     for (int k = 0; k < repetitions; ++k) {
         Event begin;
         Event end;
-        check_cuda(launch_spin_kernel(stream.get(), nullptr, 0, kHoldNs, scratch), "cannot launch a step");
+        check_cuda(launch_spin_kernel(stream.get(), nullptr, 0, kHoldNs, nullptr, scratch), "cannot launch a step");
         begin.record(stream);
         enqueue();
         end.record(stream);

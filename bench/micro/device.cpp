@@ -37,7 +37,7 @@ void emulated_device_step(benchmark::State& state) {
         ++index;
     }
     state.counters["cpu_us_a_step"] = (cpu_us() - cpu_before) / static_cast<double>(index);
-    device->abandon_waits();
+    device->cut();
     device->drain();
 }
 BENCHMARK(emulated_device_step)->Arg(375)->Arg(2'000)->UseRealTime();

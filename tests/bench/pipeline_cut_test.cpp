@@ -1,6 +1,8 @@
 // Epochs that are cut short, by a time limit or an interrupt: what had happened by the cut counts, and nothing else.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -293,6 +295,60 @@ TEST(PipelineCutInTime, InterruptBeforeAnythingWasIssued) {
     const EpochOutcome outcome = rig.run(source);
     EXPECT_EQ(outcome.steps, 0U);
     EXPECT_EQ(outcome.idle.fraction, 0);
+}
+
+// Is still beginning its epoch when the cut comes, and forgets it, as device.h allows. cut() returns when it is clear
+// what comes then.
+class CutWhileItBegins final : public Wrapper {
+public:
+    using Wrapper::Wrapper;
+    void begin_epoch(std::uint64_t max_batch_bytes) override {
+        begins_();
+        was_cut_.wait(false);
+        Wrapper::begin_epoch(max_batch_bytes);
+    }
+    void enqueue(std::uint64_t index, const std::byte* data, std::uint64_t bytes, Nanoseconds ready_ns) override {
+        enqueued_ = true;
+        go_on();
+        Wrapper::enqueue(index, data, bytes, ready_ns);
+    }
+    void drain() override {
+        go_on();
+        Wrapper::drain();
+    }
+    void cut() override {
+        Wrapper::cut();
+        was_cut_ = true;
+        was_cut_.notify_all();
+        went_on_.wait(false);
+    }
+
+    void on_begin(std::function<void()> begins) { begins_ = std::move(begins); }
+    bool enqueued() const { return enqueued_; }
+
+private:
+    void go_on() {
+        went_on_ = true;
+        went_on_.notify_all();
+    }
+
+    std::function<void()> begins_;
+    std::atomic<bool> was_cut_{false};
+    std::atomic<bool> went_on_{false};
+    std::atomic<bool> enqueued_{false};
+};
+
+TEST(PipelineCutInTime, ADeviceThatBeginsItsEpochJustThenGetsNoBatch) {
+    Rig rig;
+    rig.options.duration_ns = 20 * kMs;
+    auto device = std::make_unique<CutWhileItBegins>(make_emulated_device(rig.device, rig.clock));
+    device->on_begin([&] { rig.clock.advance_to(kT0 + 30 * kMs); });
+    const CutWhileItBegins& watched = *device;
+    rig.devices.push_back(std::move(device));
+    ScriptedSource source(constant_rate(4, kMs), {.first_issue_ns = kT0});
+    const EpochOutcome outcome = rig.run(source, 0);
+    EXPECT_FALSE(watched.enqueued());
+    EXPECT_EQ(outcome.steps, 0U);
 }
 
 TEST(PipelineProgress, DoesNotCountStepsThatLieAhead) {

@@ -81,7 +81,7 @@ public:
     Nanoseconds wait_copied(std::uint64_t index) override { return inner_->wait_copied(index); }
     void collect(std::vector<StepTimes>& out) override { inner_->collect(out); }
     void drain() override { inner_->drain(); }
-    void abandon_waits() override { inner_->abandon_waits(); }
+    void cut() override { inner_->cut(); }
 
 private:
     std::unique_ptr<Device> inner_;

@@ -114,6 +114,22 @@ TEST(CudaOnFake, EachStepReadsItsOwnBatch) {
     EXPECT_THAT(fake_gpu_complaints(), IsEmpty());
 }
 
+TEST(CudaOnFake, NoStepIsLaunchedAfterACut) {
+    std::uint64_t launched = 0;
+    start_fake_gpu({}, [&](const std::byte*, std::uint64_t bytes) { launched += bytes > 0 ? 1 : 0; });
+    {
+        const auto device = make_cuda_device(options(2, 3600 * kNanosecondsPerSecond));
+        const auto slab = device->make_slab(64);
+        device->begin_epoch(64);
+        for (std::uint64_t i = 0; i < 3; ++i) device->enqueue(i, slab->data(), 64, now_ns());
+        device->cut();
+        for (std::uint64_t i = 3; i < 9; ++i) device->enqueue(i, slab->data(), 64, now_ns());
+        device->drain();
+        EXPECT_EQ(launched, 3U);
+    }
+    EXPECT_THAT(fake_gpu_complaints(), IsEmpty());
+}
+
 // Proof that the stand-in would notice in the device what misuse_test.cpp shows it notices alone.
 TEST(CudaOnFake, ASlotRefilledTooEarlyIsNoticed) {
     start_fake_gpu();

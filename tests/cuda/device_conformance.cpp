@@ -59,6 +59,9 @@ std::byte content(std::uint64_t batch, std::uint64_t offset) {
     return static_cast<std::byte>((batch * 131 + offset * 7 + 1) & 0xFFU);
 }
 
+// A step that nobody must wait for: whoever did would not be seen again.
+constexpr Nanoseconds kHour = 3600 * kNanosecondsPerSecond;
+
 class DeviceConformance : public testing::TestWithParam<Backend> {
 protected:
     void SetUp() override { GetParam().prepare(); }
@@ -274,12 +277,106 @@ TEST_P(DeviceConformance, ForgetsAnEpochThatWasBrokenOff) {
 }
 
 TEST_P(DeviceConformance, EndsWithWorkUnderWay) {
-    Device& device = make(options(2, 1'000'000));
+    Device& device = make(options(2, kHour));
     slab_ = device.make_slab(16);
     device.begin_epoch(16);
     for (std::uint64_t i = 0; i < 5; ++i) device.enqueue(i, slab_->data(), 16, GetParam().now());
     devices_.clear();
     SUCCEED();  // TearDown looks for leaks and misuse
+}
+
+TEST_P(DeviceConformance, ACutDropsTheStepsThatLieAhead) {
+    for (const bool serial : {false, true}) {
+        SCOPED_TRACE(serial);
+        const DeviceOptions o = options(2, kHour, serial);
+        Device& device = make(o);
+        slab_ = device.make_slab(64);
+        device.begin_epoch(64);
+        for (std::uint64_t i = 0; i < 5; ++i) device.enqueue(i, slab_->data(), 64, GetParam().now());
+        device.cut();
+        device.cut();
+        for (std::uint64_t i = 0; i < 5; ++i) EXPECT_GE(device.wait_copied(i), 0);
+        device.drain();
+        const Nanoseconds now = GetParam().now();
+        std::vector<StepTimes> times;
+        device.collect(times);
+        ASSERT_EQ(times.size(), 5U);
+        for (std::size_t i = 0; i < 5; ++i) {
+            EXPECT_EQ(times[i].index, i);
+            EXPECT_GE(times[i].end_ns - times[i].start_ns, kHour - GetParam().resolution_ns);
+            EXPECT_GT(times[i].end_ns, now) << "it was not over";
+            if (i > 0) {
+                EXPECT_GE(times[i].start_ns, times[i - 1].end_ns);
+            }
+        }
+    }
+}
+
+TEST_P(DeviceConformance, ACutWakesWhoeverWaits) {
+    for (const bool serial : {false, true}) {
+        SCOPED_TRACE(serial);
+        Device& device = make(options(1, kHour, serial));
+        device.begin_epoch(0);
+        for (std::uint64_t i = 0; i < 3; ++i) device.enqueue(i, nullptr, 0, GetParam().now());
+        std::thread waiting([&] { device.wait_copied(2); });
+        std::thread cutting([&] { device.cut(); });
+        device.drain();
+        waiting.join();
+        cutting.join();
+        std::vector<StepTimes> times;
+        device.collect(times);
+        EXPECT_EQ(times.size(), 3U);
+    }
+}
+
+TEST_P(DeviceConformance, WhatComesAfterACutIsToldAndNotRun) {
+    Device& device = make(options(2, kHour));
+    slab_ = device.make_slab(64);
+    device.begin_epoch(64);
+    device.enqueue(0, slab_->data(), 64, GetParam().now());
+    device.cut();
+    for (std::uint64_t i = 1; i < 4; ++i) {
+        device.enqueue(i, slab_->data(), 64, GetParam().now());
+        EXPECT_GE(device.wait_copied(i), 0);
+    }
+    device.drain();
+    const Nanoseconds now = GetParam().now();
+    std::vector<StepTimes> times;
+    device.collect(times);
+    ASSERT_EQ(times.size(), 4U);
+    for (const StepTimes& t : times) EXPECT_GT(t.end_ns, now);
+}
+
+TEST_P(DeviceConformance, ACutLeavesWhatWasOverAsItWas) {
+    const DeviceOptions o = options(4, 200'000'000);
+    Device& device = make(o);
+    device.begin_epoch(0);
+    for (std::uint64_t i = 0; i < 3; ++i) device.enqueue(i, nullptr, 0, GetParam().now());
+    device.drain();
+    const Nanoseconds cut_ns = GetParam().now();
+    for (std::uint64_t i = 3; i < 6; ++i) device.enqueue(i, nullptr, 0, GetParam().now());
+    device.cut();
+    device.drain();
+    std::vector<StepTimes> times;
+    device.collect(times);
+    ASSERT_EQ(times.size(), 6U);
+    expect_order(times, o);  // with the whole step for each
+    EXPECT_LE(times[2].end_ns, cut_ns + GetParam().offset_ns);
+    EXPECT_GE(times[3].end_ns + GetParam().offset_ns, cut_ns + o.step_ns - GetParam().resolution_ns);
+}
+
+TEST_P(DeviceConformance, TheEpochAfterACutIsWhole) {
+    const DeviceOptions o = options(2, 5'000'000);
+    Device& device = make(o);
+    for (int round = 0; round < 3; ++round) {
+        const auto slab = device.make_slab(16);
+        device.begin_epoch(16);
+        for (std::uint64_t i = 0; i < 4; ++i) device.enqueue(i, slab->data(), 16, GetParam().now());
+        device.cut();
+        const auto times = run_epoch(device, 2, Batches{std::vector<std::uint64_t>(6, 16)});
+        ASSERT_EQ(times.size(), 6U);
+        expect_order(times, o);
+    }
 }
 
 TEST_P(DeviceConformance, TheBytesArrive) {

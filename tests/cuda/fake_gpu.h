@@ -13,7 +13,7 @@ namespace feedline::test {
 inline constexpr Nanoseconds kFakeLaunchOverhead = 3'000;
 
 // A fresh machine that knows the step kernel. `on_step`, if any, sees each step's batch in GPU memory when the step
-// takes effect.
+// takes effect, whole or stopped.
 void start_fake_gpu(const fake_cudart::Machine& machine = {},
                     std::function<void(const std::byte* batch, std::uint64_t bytes)> on_step = {});
 

@@ -9,6 +9,8 @@
 //     GPU memory, one of them writing, with no order between them, are a violation, whatever their times.
 //   * Times are computed when an operation is submitted: streams in order, one copy engine a GPU, events after what
 //     they wait for. An event is complete once CLOCK_MONOTONIC has passed its time, so the host really waits.
+//   * A flag in mapped memory that a kernel polls is looked at when the runtime is called and while a thread waits in
+//     it: once it is set, the kernel ends, and what was behind it moves forward (timetable.h).
 //
 // What it reports (violations(), leaks()): see README.md in this folder.
 //
@@ -41,7 +43,7 @@ void reset(const Machine& machine = {});
 // What went wrong since reset() or the last call, in words.
 std::vector<std::string> violations();
 
-// What was made and not destroyed: streams, events, GPU memory, registered host memory.
+// What was made and not destroyed: streams, events, GPU memory, registered or allocated host memory.
 std::vector<std::string> leaks();
 
 // A range of GPU memory that a kernel touches.
@@ -56,6 +58,8 @@ struct KernelRun {
     Nanoseconds length_ns = 0;
     std::vector<Access> accesses;
     std::function<void()> run;
+    const unsigned* stop = nullptr;     // the kernel polls it and ends when it is not 0: in mapped memory; null: none
+    Nanoseconds stopped_length_ns = 0;  // what a launch takes that finds it so
 };
 
 // `interpret` gets the arguments of the launch, as cudaLaunchKernel got them. Applies to kernels whose (mangled) name

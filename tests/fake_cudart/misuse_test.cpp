@@ -2,8 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/fake_cudart/fake_cudart.h"
@@ -21,6 +23,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr std::uint64_t kBytes = 4096;
+constexpr Nanoseconds kHour = 3600 * kNanosecondsPerSecond;
 
 // One of everything, properly made; a test then does one thing wrong.
 class FakeCudart : public testing::Test {
@@ -37,6 +40,13 @@ protected:
                 for (std::uint64_t k = 0; k < bytes; ++k)
                     data[k] = static_cast<std::byte>(static_cast<unsigned char>(data[k]) + 1);
             };
+            return run;
+        });
+        fake_cudart::set_kernel("poll_kernel", [](void** arguments) {
+            KernelRun run;
+            run.length_ns = kHour;
+            run.stop = *static_cast<const unsigned**>(arguments[0]);
+            run.stopped_length_ns = 1'000;
             return run;
         });
         EXPECT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
@@ -61,6 +71,15 @@ protected:
         EXPECT_EQ(cudaStreamDestroy(other_stream_), cudaSuccess);
     }
     unsigned char* gpu_bytes() const { return static_cast<unsigned char*>(gpu_); }
+
+    // A flag that is not set.
+    static unsigned* make_flag(unsigned flags = cudaHostAllocMapped) {
+        void* flag = nullptr;
+        EXPECT_EQ(cudaHostAlloc(&flag, sizeof(unsigned), flags), cudaSuccess);
+        *static_cast<unsigned*>(flag) = 0;
+        return static_cast<unsigned*>(flag);
+    }
+    static void set(unsigned* flag) { std::atomic_ref(*flag).store(1); }
 
     std::vector<std::byte> host_ = std::vector<std::byte>(kBytes, std::byte{7});
     cudaStream_t stream_ = nullptr;
@@ -103,6 +122,70 @@ TEST_F(FakeCudart, TimesAddUpAndEventsComeInTheirTime) {
     EXPECT_EQ(cudaEventElapsedTime(&ms, end, event_), cudaSuccess);
     EXPECT_LE(ms, -0.1F + 0.001F);
     EXPECT_THAT(fake_cudart::violations(), IsEmpty());
+}
+
+TEST_F(FakeCudart, AFlagEndsTheKernelsThatPollItAndWhatIsBehindThemMovesForward) {
+    unsigned* const flag = make_flag();
+    void* on_gpu = nullptr;
+    EXPECT_EQ(cudaHostGetDevicePointer(&on_gpu, flag, 0), cudaSuccess);
+    for (int k = 0; k < 3; ++k) EXPECT_EQ(launch_poll(stream_, static_cast<unsigned*>(on_gpu)), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(event_, stream_), cudaSuccess);
+    EXPECT_EQ(cudaStreamWaitEvent(other_stream_, event_, 0), cudaSuccess);
+    cudaEvent_t copied = nullptr;
+    EXPECT_EQ(cudaEventCreateWithFlags(&copied, cudaEventBlockingSync), cudaSuccess);
+    EXPECT_EQ(copy_up(other_stream_), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(copied, other_stream_), cudaSuccess);
+    EXPECT_EQ(cudaEventQuery(copied), cudaErrorNotReady);
+    EXPECT_EQ(cudaGetLastError(), cudaErrorNotReady);
+    set(flag);
+    EXPECT_EQ(cudaEventSynchronize(copied), cudaSuccess);  // and not in three hours
+    EXPECT_EQ(cudaEventQuery(event_), cudaSuccess);
+    float ms = 0;
+    EXPECT_EQ(cudaEventElapsedTime(&ms, event_, copied), cudaSuccess);
+    EXPECT_GE(ms, 0.002F - 0.001F);
+    EXPECT_EQ(cudaFreeHost(flag), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), IsEmpty());
+}
+
+TEST_F(FakeCudart, AFlagThatIsSetUnderAWaitingThreadWakesIt) {
+    unsigned* const flag = make_flag();
+    EXPECT_EQ(launch_poll(stream_, flag), cudaSuccess);
+    std::thread setting([flag] { set(flag); });
+    finish(stream_);
+    setting.join();
+    EXPECT_EQ(cudaFreeHost(flag), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), IsEmpty());
+}
+
+TEST_F(FakeCudart, CatchesAKernelThatPollsMemoryThatIsNotMapped) {
+    const unsigned plain = 0;
+    EXPECT_NE(launch_poll(stream_, &plain), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), ElementsAre(HasSubstr("not mapped")));
+    fake_cudart::allow_going_on();
+    unsigned* const pinned = make_flag(cudaHostAllocDefault);
+    void* on_gpu = nullptr;
+    EXPECT_NE(cudaHostGetDevicePointer(&on_gpu, pinned, 0), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), ElementsAre(HasSubstr("not mapped")));
+    fake_cudart::allow_going_on();
+    EXPECT_NE(launch_poll(stream_, pinned), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), ElementsAre(HasSubstr("not mapped")));
+}
+
+TEST_F(FakeCudart, CatchesMappedMemoryUsedAfterItWasFreed) {
+    unsigned* const flag = make_flag();
+    EXPECT_EQ(cudaFreeHost(flag), cudaSuccess);
+    EXPECT_NE(launch_poll(stream_, flag), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), ElementsAre(HasSubstr("after it was freed")));
+    EXPECT_NE(cudaFreeHost(flag), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), ElementsAre(HasSubstr("freed twice")));
+}
+
+TEST_F(FakeCudart, CatchesMappedMemoryFreedUnderAKernel) {
+    unsigned* const flag = make_flag();
+    EXPECT_EQ(launch_poll(stream_, flag), cudaSuccess);
+    set(flag);  // which does not tell that the kernel has seen it
+    EXPECT_EQ(cudaFreeHost(flag), cudaSuccess);
+    EXPECT_THAT(fake_cudart::violations(), ElementsAre(HasSubstr("freed while kernel poll_kernel could read it")));
 }
 
 TEST_F(FakeCudart, CatchesACopyFromMemoryThatIsNotPinned) {
@@ -191,13 +274,16 @@ TEST_F(FakeCudart, CatchesAnEventRecordedAnewBeforeAnyoneSawIt) {
 }
 
 TEST_F(FakeCudart, CatchesEveryKindOfLeak) {
+    unsigned* const flag = make_flag();
     const auto leaks = fake_cudart::leaks();
-    EXPECT_THAT(leaks, SizeIs(5));
+    EXPECT_THAT(leaks, SizeIs(6));
     EXPECT_THAT(leaks, Contains(HasSubstr("stream 0")));
     EXPECT_THAT(leaks, Contains(HasSubstr("stream 1")));
     EXPECT_THAT(leaks, Contains(HasSubstr("event 0")));
     EXPECT_THAT(leaks, Contains(HasSubstr("GPU memory")));
-    EXPECT_THAT(leaks, Contains(HasSubstr("host memory")));
+    EXPECT_THAT(leaks, Contains(HasSubstr("host memory stayed registered")));
+    EXPECT_THAT(leaks, Contains(HasSubstr("allocated host memory")));
+    EXPECT_EQ(cudaFreeHost(flag), cudaSuccess);
     destroy();
     EXPECT_THAT(fake_cudart::leaks(), IsEmpty());
 }

@@ -8,6 +8,9 @@
 namespace feedline::test::fake_cudart {
 namespace {
 
+// cudaHostAlloc promises no zeros.
+constexpr std::byte kFreshHostMemory{0xA5};
+
 std::uint64_t checksum(const std::byte* data, std::uint64_t bytes) {
     std::uint64_t sum = 0xCBF29CE484222325ULL;
     for (std::uint64_t k = 0; k < bytes; ++k) sum = (sum ^ static_cast<std::uint64_t>(data[k])) * 0x100000001B3ULL;
@@ -44,8 +47,7 @@ bool VectorClock::covers(const VectorClock& other) const {
     return true;
 }
 
-Model::Model(const Machine& machine)
-    : machine_(machine), copy_engine_free_ns_(static_cast<std::size_t>(machine.gpus)) {}
+Model::Model(const Machine& machine) : machine_(machine) {}
 
 std::vector<std::string> Model::take_violations() {
     return std::exchange(violations_, {});
@@ -61,6 +63,8 @@ std::vector<std::string> Model::leaks() const {
         found.push_back(fmt::format("{} bytes of GPU memory were not freed", allocation.bytes.size()));
     for (const auto& [data, bytes] : pinned_)
         found.push_back(fmt::format("{} bytes of host memory stayed registered", bytes));
+    for (const auto& [data, allocation] : host_allocations_)
+        found.push_back(fmt::format("{} bytes of allocated host memory were not freed", allocation.bytes.size()));
     return found;
 }
 
@@ -108,17 +112,13 @@ EventState* Model::event(cudaEvent_t handle, const char* api) {
     return nullptr;
 }
 
-void Model::submit(StreamState& stream, Operation operation, Nanoseconds length_ns, bool copies) {
+void Model::submit(StreamState& stream, Operation operation, const Work& work) {
     operation.stream = stream.number;
     operation.count = ++stream.submitted;
     stream.after.set(stream.number, operation.count);
     operation.after = stream.after;
-    Nanoseconds start_ns = std::max(now_ns(), stream.free_ns);
-    Nanoseconds& engine_free_ns = copy_engine_free_ns_[static_cast<std::size_t>(stream.gpu)];
-    if (copies) start_ns = std::max(start_ns, engine_free_ns);
-    operation.end_ns = start_ns + length_ns;
-    stream.free_ns = operation.end_ns;
-    if (copies) engine_free_ns = operation.end_ns;
+    operation.stop = work.stop;
+    timetable_.submit(stream.number, stream.gpu, work);
     operation.host_checksum = checksum(operation.host_source, operation.host_bytes);
     check_races(operation);
     pending_.push_back(std::move(operation));
@@ -142,13 +142,12 @@ void Model::record(EventState& event, StreamState& stream) {
         violation(fmt::format("event {} was recorded anew while nobody knew that it had come", event.number));
     event.recorded = true;
     event.after = stream.after;
-    stream.free_ns = std::max(now_ns(), stream.free_ns);
-    event.time_ns = stream.free_ns;
+    event.time = timetable_.record(stream.number);
 }
 
 void Model::wait(StreamState& stream, const EventState& event) {
     stream.after.join(event.after);
-    stream.free_ns = std::max(stream.free_ns, event.time_ns);
+    timetable_.wait(stream.number, event.time);
 }
 
 void Model::observe(const VectorClock& over) {
@@ -241,7 +240,47 @@ bool Model::unpin(const void* data) {
 }
 
 bool Model::pinned(const void* data, std::uint64_t bytes) const {
-    return inside(pinned_, static_cast<const std::byte*>(data), bytes, [](std::uint64_t size) { return size; });
+    const auto* begin = static_cast<const std::byte*>(data);
+    return inside(pinned_, begin, bytes, [](std::uint64_t size) { return size; }) ||
+           inside(host_allocations_, begin, bytes, [](const HostAllocation& a) { return a.bytes.size(); });
+}
+
+void* Model::allocate_host(std::uint64_t bytes, bool mapped) {
+    HostAllocation allocation{std::vector<std::byte>(bytes, kFreshHostMemory), mapped};
+    std::byte* const data = allocation.bytes.data();
+    freed_host_.erase(data);
+    host_allocations_.emplace(data, std::move(allocation));
+    return data;
+}
+
+bool Model::free_host(void* data) {
+    const auto found = host_allocations_.find(static_cast<std::byte*>(data));
+    if (found == host_allocations_.end()) {
+        violation(freed_host_.count(static_cast<std::byte*>(data)) != 0
+                      ? "host memory was freed twice"
+                      : "cudaFreeHost of what was never allocated by it");
+        return false;
+    }
+    const std::byte* const end = found->first + found->second.bytes.size();
+    for (Operation& operation : pending_) {
+        const auto* const polled = reinterpret_cast<const std::byte*>(operation.stop);
+        if (polled == nullptr || polled < found->first || polled >= end) continue;
+        violation(fmt::format("host memory was freed while {} could read it", operation.what));
+        timetable_.forget(std::exchange(operation.stop, nullptr));
+    }
+    freed_host_[found->first] = found->second.bytes.size();
+    host_allocations_.erase(found);
+    return true;
+}
+
+bool Model::inside_mapped_memory(const void* data, std::uint64_t bytes, const char* what) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    const auto size = [](const HostAllocation& a) { return a.mapped ? a.bytes.size() : 0; };
+    if (inside(host_allocations_, begin, bytes, size)) return true;
+    const bool was = inside(freed_host_, begin, bytes, [](std::uint64_t freed) { return freed; });
+    violation(fmt::format("{} {}", what,
+                          was ? "uses host memory after it was freed" : "uses host memory that is not mapped"));
+    return false;
 }
 
 }  // namespace feedline::test::fake_cudart

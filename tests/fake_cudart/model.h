@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/fake_cudart/fake_cudart.h"
+#include "tests/fake_cudart/timetable.h"
 
 namespace feedline::test::fake_cudart {
 
@@ -33,8 +34,7 @@ struct StreamState {
     int gpu = 0;
     bool alive = true;
     std::uint64_t submitted = 0;
-    VectorClock after;        // what everything submitted from now on comes after
-    Nanoseconds free_ns = 0;  // when that is over
+    VectorClock after;  // what everything submitted from now on comes after
 };
 
 struct EventState {
@@ -44,7 +44,7 @@ struct EventState {
     bool sleeps = false;  // cudaEventBlockingSync
     bool recorded = false;
     VectorClock after;
-    Nanoseconds time_ns = 0;
+    Moment time;
 };
 
 struct Operation {
@@ -52,8 +52,8 @@ struct Operation {
     std::size_t stream = 0;
     std::uint64_t count = 0;  // its place in the stream, from 1
     VectorClock after;        // itself included
-    Nanoseconds end_ns = 0;
     std::vector<Access> accesses;
+    const unsigned* stop = nullptr;  // the flag it polls
     const std::byte* host_source = nullptr;
     std::uint64_t host_bytes = 0;
     std::uint64_t host_checksum = 0;
@@ -76,8 +76,10 @@ public:
     StreamState* stream(cudaStream_t handle, const char* api);
     EventState* event(cudaEvent_t handle, const char* api);
 
-    void submit(StreamState& stream, Operation operation, Nanoseconds length_ns, bool copies);
+    void submit(StreamState& stream, Operation operation, const Work& work);
     void record(EventState& event, StreamState& stream);
+    Moment end_of(const StreamState& stream) { return timetable_.record(stream.number); }
+    void look_at_flags() { timetable_.look_at_flags(); }
     void wait(StreamState& stream, const EventState& event);
     // The host learned that everything before is over.
     void observe(const VectorClock& over);
@@ -91,11 +93,20 @@ public:
     bool pin(const void* data, std::uint64_t bytes);
     bool unpin(const void* data);
     bool pinned(const void* data, std::uint64_t bytes) const;
+    void* allocate_host(std::uint64_t bytes, bool mapped);
+    bool free_host(void* data);
+    // Memory that the GPU sees too; otherwise false, and a violation.
+    bool inside_mapped_memory(const void* data, std::uint64_t bytes, const char* what);
 
 private:
     struct Allocation {
         std::vector<std::byte> bytes;
         int gpu = 0;
+    };
+
+    struct HostAllocation {
+        std::vector<std::byte> bytes;
+        bool mapped = false;
     };
 
     void check_races(const Operation& operation);
@@ -107,11 +118,13 @@ private:
     std::vector<std::unique_ptr<EventState>> events_;
     std::deque<Operation> pending_;  // in the order of submission
     VectorClock host_;               // known to be over
-    std::vector<Nanoseconds> copy_engine_free_ns_;
+    Timetable timetable_;
     std::map<const std::byte*, Allocation> allocations_;
     std::map<const std::byte*, std::uint64_t> freed_;
     std::uint64_t allocated_bytes_ = 0;
     std::map<const std::byte*, std::uint64_t> pinned_;
+    std::map<const std::byte*, HostAllocation> host_allocations_;
+    std::map<const std::byte*, std::uint64_t> freed_host_;
 };
 
 }  // namespace feedline::test::fake_cudart

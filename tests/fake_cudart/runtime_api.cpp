@@ -50,6 +50,7 @@ public:
     enum class Kind { work, choice, cleanup };
 
     Call(const char* api, Kind kind) : api_(api), r_(runtime()), lock_(r_.mutex) {
+        r_.model->look_at_flags();
         if (kind == Kind::cleanup) return;
         const auto unheeded = r_.unheeded.find(std::this_thread::get_id());
         if (unheeded != r_.unheeded.end() && kind == Kind::work)
@@ -70,7 +71,18 @@ public:
     cudaError_t fail(cudaError_t error) { return r_.fail(api_, error); }
     Model& model() { return *r_.model; }
     Runtime& runtime_state() { return r_; }
-    std::unique_lock<std::mutex>& lock() { return lock_; }
+    // Sleeps until then, without the lock.
+    void sleep_until_over(const Moment& moment) {
+        while (true) {
+            const Nanoseconds now = now_ns();
+            const Nanoseconds over_ns = *moment;
+            if (over_ns <= now) return;
+            lock_.unlock();
+            MonotonicClock().sleep_until(std::min(over_ns, now + kLookInterval));
+            lock_.lock();
+            r_.model->look_at_flags();
+        }
+    }
 
     StreamState* stream(cudaStream_t handle) {
         StreamState* const stream = model().stream(handle, api_);
@@ -87,15 +99,13 @@ public:
     }
 
 private:
+    static constexpr Nanoseconds kLookInterval = 1'000'000;
+
     const char* api_;
     Runtime& r_;
     std::unique_lock<std::mutex> lock_;
     cudaError_t error_ = cudaSuccess;
 };
-
-void sleep_until(Nanoseconds time_ns) {
-    MonotonicClock().sleep_until(time_ns);
-}
 
 }  // namespace
 
@@ -178,12 +188,15 @@ cudaError_t launch(const char* api, const void* function, void** arguments, cuda
     for (const Access& access : run.accesses)
         if (!call.model().inside_gpu_memory(access.data, access.bytes, known->first.c_str()))
             return call.fail(cudaErrorInvalidValue);
+    if (run.stop != nullptr && !call.model().inside_mapped_memory(run.stop, sizeof(*run.stop), known->first.c_str()))
+        return call.fail(cudaErrorInvalidValue);
     Operation operation;
     operation.what = "kernel " + known->first;
     operation.accesses = std::move(run.accesses);
     operation.effect = std::move(run.run);
     operation.fault = std::exchange(r.next_kernel_fault, cudaSuccess);
-    call.model().submit(*stream, std::move(operation), run.length_ns, false);
+    call.model().submit(*stream, std::move(operation),
+                        {.length_ns = run.length_ns, .stop = run.stop, .stopped_length_ns = run.stopped_length_ns});
     return cudaSuccess;
 }
 
@@ -216,8 +229,8 @@ cudaError_t copy(Call& call, void* to, const void* from, std::size_t bytes, cuda
     }
     operation.effect = [to, from, bytes] { std::memcpy(to, from, bytes); };
     const double length_ns = static_cast<double>(bytes) / model.machine().copy_bytes_per_second * 1e9;
-    model.submit(*stream, std::move(operation), model.machine().copy_latency_ns + static_cast<Nanoseconds>(length_ns),
-                 true);
+    model.submit(*stream, std::move(operation),
+                 {.length_ns = model.machine().copy_latency_ns + static_cast<Nanoseconds>(length_ns), .copies = true});
     return cudaSuccess;
 }
 
@@ -290,6 +303,27 @@ cudaError_t cudaHostUnregister(void* data) {
     return call.model().unpin(data) ? cudaSuccess : call.fail(cudaErrorHostMemoryNotRegistered);
 }
 
+cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned flags) {
+    Call call("cudaHostAlloc", Kind::work);
+    if (call.refused()) return call.refusal();
+    *data = call.model().allocate_host(bytes, (flags & cudaHostAllocMapped) != 0);
+    return cudaSuccess;
+}
+
+cudaError_t cudaHostGetDevicePointer(void** on_gpu, void* data, unsigned /*flags*/) {
+    Call call("cudaHostGetDevicePointer", Kind::work);
+    if (call.refused()) return call.refusal();
+    if (!call.model().inside_mapped_memory(data, 1, "cudaHostGetDevicePointer"))
+        return call.fail(cudaErrorInvalidValue);
+    *on_gpu = data;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFreeHost(void* data) {
+    Call call("cudaFreeHost", Kind::cleanup);
+    return call.model().free_host(data) ? cudaSuccess : call.fail(cudaErrorInvalidValue);
+}
+
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
     Call call("cudaMalloc", Kind::work);
     if (call.refused()) return call.refusal();
@@ -323,11 +357,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
     Call call("cudaStreamSynchronize", Kind::cleanup);
     StreamState* const stream = call.model().stream(handle, "cudaStreamSynchronize");
     if (stream == nullptr) return call.fail(cudaErrorInvalidResourceHandle);
-    const Nanoseconds free_ns = stream->free_ns;
     const VectorClock over = stream->after;
-    call.lock().unlock();
-    sleep_until(free_ns);
-    call.lock().lock();
+    call.sleep_until_over(call.model().end_of(*stream));
     call.model().observe(over);
     return call.runtime_state().sticky;
 }
@@ -372,7 +403,7 @@ cudaError_t cudaEventQuery(cudaEvent_t handle) {
     if (call.refused()) return call.refusal();
     const EventState* const event = call.recorded_event(handle);
     if (event == nullptr) return call.fail(cudaErrorInvalidResourceHandle);
-    if (now_ns() < event->time_ns) {
+    if (now_ns() < *event->time) {
         call.runtime_state().last_error[std::this_thread::get_id()] = cudaErrorNotReady;
         return cudaErrorNotReady;
     }
@@ -388,11 +419,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
     if (event == nullptr) return call.fail(cudaErrorInvalidResourceHandle);
     if (!event->sleeps)
         call.model().violation(fmt::format("the host spins on event {}: no cudaEventBlockingSync", event->number));
-    const Nanoseconds time_ns = event->time_ns;
     const VectorClock over = event->after;
-    call.lock().unlock();
-    sleep_until(time_ns);
-    call.lock().lock();
+    call.sleep_until_over(Moment(event->time));
     if (!event->alive)
         call.model().violation(fmt::format("event {} was destroyed under a waiting thread", event->number));
     if (const cudaError_t error = fault(call, *event); error != cudaSuccess) return call.fail(error);
@@ -406,9 +434,9 @@ cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start_handle, cudaEvent_
     const EventState* const start = call.recorded_event(start_handle);
     const EventState* const end = call.recorded_event(end_handle);
     if (start == nullptr || end == nullptr) return call.fail(cudaErrorInvalidResourceHandle);
-    if (now_ns() < std::max(start->time_ns, end->time_ns)) return call.fail(cudaErrorNotReady);
+    if (now_ns() < std::max(*start->time, *end->time)) return call.fail(cudaErrorNotReady);
     const Nanoseconds resolution_ns = call.model().machine().event_resolution_ns;
-    const Nanoseconds ticks = end->time_ns / resolution_ns - start->time_ns / resolution_ns;
+    const Nanoseconds ticks = *end->time / resolution_ns - *start->time / resolution_ns;
     *ms = static_cast<float>(static_cast<double>(ticks * resolution_ns) * 1e-6);
     return cudaSuccess;
 }
@@ -429,7 +457,7 @@ cudaError_t cudaMemsetAsync(void* data, int value, std::size_t bytes, cudaStream
     operation.what = fmt::format("a fill of {} bytes", bytes);
     operation.accesses = {{static_cast<const std::byte*>(data), bytes, true}};
     operation.effect = [data, value, bytes] { std::memset(data, value, bytes); };
-    call.model().submit(*stream, std::move(operation), 0, false);
+    call.model().submit(*stream, std::move(operation), {});
     return cudaSuccess;
 }
 
