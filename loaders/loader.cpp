@@ -132,7 +132,7 @@ void Loader::State::work(unsigned number) {
 void Loader::State::look_for_hung_reads() {
     const Nanoseconds now = now_ns();
     for (const auto& worker : workers) {
-        const Worker::Oldest oldest = worker->oldest();
+        const OldestRead oldest = worker->oldest();
         if (oldest.since_ns == 0 || now - oldest.since_ns <= options.io_timeout_ns) continue;
         schedule.fail(Error(ErrorKind::timeout,
                             fmt::format("a read has not come back for {}", format_time(options.io_timeout_ns)))

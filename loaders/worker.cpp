@@ -317,7 +317,7 @@ Completion Worker::read_now(const Extent& extent, std::byte* destination) {
                               .length_bytes = extent.length_bytes,
                               .destination = destination,
                               .tag = 0};
-    watch(now_ns(), extent);
+    oldest_.publish({now_ns(), extent.shard, extent.offset_bytes});
     while (beside_->submit(std::span(&request, 1)) == 0) {
     }
     Completion completion;
@@ -348,28 +348,12 @@ void Worker::watch_oldest() {
         if (oldest == since_ns_.size() || since_ns_[tag] < since_ns_[oldest]) oldest = tag;
     }
     if (oldest == since_ns_.size()) {
-        watch(0, {});
+        oldest_.publish({});
         return;
     }
     const InFlight& entry = in_flight_[oldest];
-    watch(since_ns_[oldest], entry.batch->plan.reads[entry.read].extent);
-}
-
-void Worker::watch(Nanoseconds since_ns, const Extent& extent) {
-    const std::uint32_t version = watch_version_.load(std::memory_order_relaxed);
-    watch_version_.store(version + 1);
-    watch_since_ns_.store(since_ns);
-    watch_shard_.store(extent.shard);
-    watch_offset_bytes_.store(extent.offset_bytes);
-    watch_version_.store(version + 2);
-}
-
-Worker::Oldest Worker::oldest() const {
-    while (true) {
-        const std::uint32_t version = watch_version_.load();
-        const Oldest oldest{watch_since_ns_.load(), watch_shard_.load(), watch_offset_bytes_.load()};
-        if (version % 2 == 0 && watch_version_.load() == version) return oldest;
-    }
+    const Extent& extent = entry.batch->plan.reads[entry.read].extent;
+    oldest_.publish({since_ns_[oldest], extent.shard, extent.offset_bytes});
 }
 
 }  // namespace feedline

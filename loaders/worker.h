@@ -14,6 +14,7 @@
 #include "core/histogram.h"
 #include "loaders/failure.h"
 #include "loaders/loader.h"
+#include "loaders/oldest_read.h"
 #include "loaders/schedule.h"
 
 namespace feedline {
@@ -53,13 +54,8 @@ public:
     };
     Totals totals() const;  // so far
 
-    struct Oldest {
-        Nanoseconds since_ns = 0;  // 0: nothing in flight
-        ShardId shard = 0;
-        std::uint64_t offset_bytes = 0;
-    };
     // The read that has been in flight longest. Known only with an I/O timeout.
-    Oldest oldest() const;
+    OldestRead oldest() const { return oldest_.look(); }
 
 private:
     struct InFlight {
@@ -87,7 +83,6 @@ private:
     Completion read_now(const Extent& extent, std::byte* destination);
 
     void watch_oldest();
-    void watch(Nanoseconds since_ns, const Extent& extent);
     EngineOptions engine_options() const;
 
     WorkerContext context_;
@@ -110,11 +105,7 @@ private:
     Totals totals_;
     Nanoseconds starved_since_ns_ = 0;  // 0: not starved
 
-    // Written by the worker, read by whoever looks for hung reads. Odd version: being written.
-    std::atomic<std::uint32_t> watch_version_{0};
-    std::atomic<Nanoseconds> watch_since_ns_{0};
-    std::atomic<ShardId> watch_shard_{0};
-    std::atomic<std::uint64_t> watch_offset_bytes_{0};
+    PublishedOldestRead oldest_;
 };
 
 }  // namespace feedline
