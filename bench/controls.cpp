@@ -3,16 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <condition_variable>
-#include <mutex>
-#include <numeric>
-#include <span>
 #include <utility>
 
 #include "bench/control_times.h"
 #include "bench/copies_alone.h"
 #include "bench/dataset_slice.h"
+#include "bench/null_storage_memory.h"
+#include "bench/ready_batches.h"
 #include "core/units.h"
 
 namespace feedline {
@@ -44,76 +41,6 @@ void add_note(ControlFigures& figures, const std::string& note) {
     figures.note += (figures.note.empty() ? "" : "; ") + note;
 }
 
-// Batches that are always ready: what is left is the copy to the device.
-class ReadyBatches final : public BatchSource {
-public:
-    // Every batch is [data, data + bytes). At most `slots` are handed out and not released.
-    ReadyBatches(const std::byte* data, std::uint64_t bytes, unsigned slots) : batches_(slots + 1) {
-        for (Batch& batch : batches_) {
-            batch.data = data;
-            batch.bytes = bytes;
-            batch.payload_bytes = bytes;
-        }
-    }
-
-    const Batch* next() override {
-        std::unique_lock lock(mutex_);
-        released_.wait(lock, [&] { return stopped_ || next_ - free_before_ < batches_.size() - 1; });
-        if (stopped_) return nullptr;
-        Batch& batch = batches_[next_ % batches_.size()];
-        const Nanoseconds now = now_ns();
-        if (first_issue_ns_ == 0) first_issue_ns_ = now;
-        batch.index = next_++;
-        batch.slot_ns = batch.first_issue_ns = batch.ready_ns = now;
-        return &batch;
-    }
-
-    void release(std::uint64_t index) override {
-        const std::lock_guard lock(mutex_);
-        free_before_ = index + 1;
-        released_.notify_all();
-    }
-
-    void stop() override {
-        const std::lock_guard lock(mutex_);
-        stopped_ = true;
-        released_.notify_all();
-    }
-
-    Nanoseconds first_issue_ns() const override {
-        const std::lock_guard lock(mutex_);
-        return first_issue_ns_;
-    }
-
-    std::optional<Nanoseconds> slot_since_ns(std::uint64_t /*index*/) const override { return first_issue_ns(); }
-
-private:
-    mutable std::mutex mutex_;
-    std::condition_variable released_;
-    std::vector<Batch> batches_;
-    std::uint64_t next_ = 0;
-    std::uint64_t free_before_ = 0;
-    Nanoseconds first_issue_ns_ = 0;
-    bool stopped_ = false;
-};
-
-// What a null-storage control depends on, as text: the options in effect that it runs under, how samples lie in the
-// slab, and their sizes in order; with JPEG also the samples themselves.
-std::string null_storage_inputs(const Workbench& bench) {
-    nlohmann::ordered_json inputs = config_json(bench.options());
-    for (const char* elsewhere : {"engine", "io_timeout", "cache", "drop_caches", "epochs", "rounds", "steps",
-                                  "duration", "json", "csv", "require", "no_progress", "quiet"}) {
-        inputs.erase(elsewhere);
-    }
-    inputs["alignment"] = {bench.alignment().memory_bytes, bench.alignment().offset_bytes};
-    inputs["slots_in_effect"] = bench.measured_pass(0).slots;
-    const Dataset& dataset = *bench.dataset();
-    if (bench.options().decode == DecodeMode::jpeg) inputs["path"] = printable(dataset.info().path);
-    inputs["samples"] = dataset.size();
-    inputs["sizes"] = sizes_digest(dataset);
-    return inputs.dump();
-}
-
 class Controller {
 public:
     Controller(Workbench& bench, const Result& result, NullStorageMemory* memory)
@@ -131,7 +58,11 @@ public:
     ControlFigures null_storage() {
         if (memory_ == nullptr) return run_null_storage();
         const std::string inputs = null_storage_inputs(bench_);
-        if (const auto known = memory_->find(inputs)) return *known;
+        if (const NullStorageMemory::Known* known = memory_->find(inputs)) {
+            ControlFigures figures = known->figures;
+            add_note(figures, "as measured for " + printable(known->name));
+            return figures;
+        }
         ControlFigures figures = run_null_storage();
         memory_->keep(inputs, name_, figures);
         return figures;
@@ -318,32 +249,6 @@ private:
 constexpr std::string_view kControls[] = {"null_storage", "null_step", "h2d", "serial", "warm"};
 
 }  // namespace
-
-std::uint64_t sizes_digest(const Dataset& dataset) {
-    constexpr std::size_t kAtOnce = 4096;
-    std::array<SampleId, kAtOnce> ids{};
-    std::array<Extent, kAtOnce> extents{};
-    std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a, a word at a time
-    for (std::uint64_t at = 0; at < dataset.size(); at += kAtOnce) {
-        const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kAtOnce, dataset.size() - at));
-        std::iota(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), at);
-        dataset.locate(std::span(ids).first(count), std::span(extents).first(count));
-        for (std::size_t i = 0; i < count; ++i) digest = (digest ^ extents[i].length_bytes) * 0x100000001b3;
-    }
-    return digest;
-}
-
-std::optional<ControlFigures> NullStorageMemory::find(const std::string& inputs) const {
-    const auto at = known_.find(inputs);
-    if (at == known_.end()) return std::nullopt;
-    ControlFigures figures = at->second.figures;
-    add_note(figures, "as measured for " + printable(at->second.name));
-    return figures;
-}
-
-void NullStorageMemory::keep(const std::string& inputs, const std::string& name, const ControlFigures& figures) {
-    known_.emplace(inputs, Known{name, figures});
-}
 
 std::vector<std::string> missing_controls(const Controls& controls) {
     const std::optional<ControlFigures>* const all[] = {&controls.null_storage, &controls.null_step, &controls.h2d,
