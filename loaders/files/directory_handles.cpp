@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "core/error.h"
+#include "loaders/files/open_below.h"
 
 namespace feedline {
 namespace {

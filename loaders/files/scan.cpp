@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <climits>
 #include <condition_variable>
 #include <cstring>
 #include <exception>
@@ -20,6 +19,7 @@
 #include "core/error.h"
 #include "core/fd.h"
 #include "loaders/files/file_batch.h"
+#include "loaders/files/open_below.h"
 
 namespace feedline {
 namespace {
@@ -467,21 +467,6 @@ std::string relative_path(const ScannedDirectory& directory, std::string_view na
 
 ScannedTree scan_tree(int root_fd, const std::string& root_path, const ScanOptions& options) {
     return Scanner(root_fd, root_path, options).run();
-}
-
-int open_directory_below(int root_fd, const std::string& relative_path) {
-    std::string_view rest = relative_path;
-    Fd at;
-    while (rest.size() >= PATH_MAX) {
-        // A component has at most 255 bytes, so there is a slash.
-        const std::size_t cut = rest.rfind('/', PATH_MAX - 1);
-        Fd next(openat(at ? at.get() : root_fd, std::string(rest.substr(0, cut)).c_str(),
-                       O_PATH | O_DIRECTORY | O_CLOEXEC));
-        if (!next) return -1;
-        at = std::move(next);
-        rest.remove_prefix(cut + 1);
-    }
-    return openat(at ? at.get() : root_fd, std::string(rest).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 }  // namespace feedline

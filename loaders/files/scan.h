@@ -56,8 +56,4 @@ struct ScanOptions {
 // fails in a way that would make the answer wrong (an I/O error, no descriptors left), and what `progress` throws.
 ScannedTree scan_tree(int root_fd, const std::string& root_path, const ScanOptions& options);
 
-// Opens a directory below `root_fd` however long its path is: a path of PATH_MAX (4096) bytes or more is walked in
-// pieces. -1 and errno on failure.
-int open_directory_below(int root_fd, const std::string& relative_path);
-
 }  // namespace feedline
