@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "bench/coldness.h"
 
 namespace feedline {
@@ -12,6 +14,16 @@ std::optional<std::uint64_t> difference(const std::optional<std::uint64_t>& befo
     return *after - *before;
 }
 
+// "ram", "network", "fuse", or else the filesystem's class. An overlay is what it lies on.
+std::string_view storage_class(const TierInfo& tier) {
+    const std::string_view kind = filesystem_class(tier.fs_type);
+    if (kind != "overlay") return kind;
+    const std::string_view below = tier.tier_kind;
+    // A disk in memory has pages above it like any other disk.
+    const bool no_disk = below == "network" || below == "fuse" || (below == "ram" && tier.block_device.empty());
+    return no_disk ? below : kind;
+}
+
 std::string metadata_state(std::string_view kind, bool dropped) {
     if (kind == "ram") return "warm";
     if (dropped) return "cold";
@@ -20,29 +32,64 @@ std::string metadata_state(std::string_view kind, bool dropped) {
     return kind == "block" ? "warm" : "unknown";
 }
 
+// A verdict, or why there is none.
+struct Verdict {
+    std::string word;
+    std::string reason{};
+};
+
+Verdict unknown(std::string reason) {
+    return {"unknown", std::move(reason)};
+}
+
+Verdict judge(const TierInfo& tier, const CacheEvidence& evidence, const std::optional<std::uint64_t>& device_bytes) {
+    if (!device_bytes) return unknown("the kernel does not tell what came from the device");
+    if (evidence.asked.least == 0) return unknown("nothing was asked for");
+    if (tier.compressed) return unknown(tier.fs_type + " keeps fewer bytes than the files have");
+
+    const std::optional<double>& resident = evidence.resident_before;
+    const double from_device = static_cast<double>(*device_bytes) / static_cast<double>(evidence.asked.least);
+    const bool none_resident = resident && *resident <= kNothing;
+    const bool warm = resident && *resident >= 1 - kNothing && from_device <= kNothing;
+    if (tier.cached_below) {
+        return warm ? Verdict{"warm"} : unknown("the file behind the loop device may be in memory");
+    }
+    if (from_device >= kMost && (none_resident || evidence.direct)) return {"cold"};
+    if (warm) return {"warm"};
+    if (!resident) return unknown("the kernel does not tell this user which pages are in memory");
+    if (none_resident && from_device <= kNothing) {
+        return unknown("nothing was in the page cache before, and nothing is counted as read from a device");
+    }
+    // That few were counted proves nothing of a device that we cannot name: a filesystem may have a cache of its own,
+    // and read in threads of its own.
+    if (tier.tier_kind == "unknown") return unknown("what " + tier.fs_type + " lies on cannot be seen from here");
+    return {"mixed"};
+}
+
 }  // namespace
 
-CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_before, const DeviceCounters& before,
-                         const DeviceCounters& after, const AskedBytes& asked, bool metadata_dropped) {
+CacheCertificate certify(const TierInfo& tier, const CacheEvidence& evidence) {
     CacheCertificate out;
-    out.verdict = "unknown";
     out.witness = "none";
-    out.resident_before = resident_before;
-    out.logical_bytes = asked.logical;
-    out.least_bytes = asked.least;
-    const std::string_view kind = filesystem_class(tier.fs_type);
-    out.metadata = metadata_state(kind, metadata_dropped);
+    out.resident_before = evidence.resident_before;
+    out.logical_bytes = evidence.asked.logical;
+    out.least_bytes = evidence.asked.least;
+    const std::string_view kind = storage_class(tier);
+    out.metadata = metadata_state(kind, evidence.metadata_dropped);
 
     if (kind == "ram") {
         // Its pages are the files; no device stands behind them.
         out.verdict = "warm";
         return out;
     }
-    // What a server or a FUSE process read on our behalf shows up in neither counter.
-    if (kind == "network" || kind == "fuse") return out;
+    if (kind == "network" || kind == "fuse") {
+        out.verdict = "unknown";
+        out.reason = "no counter here sees what came from a memory behind " + tier.fs_type;
+        return out;
+    }
 
-    const auto of_process = difference(before.process_read_bytes, after.process_read_bytes);
-    const auto of_device = difference(before.device_read_bytes, after.device_read_bytes);
+    const auto of_process = difference(evidence.before.process_read_bytes, evidence.after.process_read_bytes);
+    const auto of_device = difference(evidence.before.device_read_bytes, evidence.after.device_read_bytes);
     if (of_process) {
         out.device_bytes = of_process;
         out.witness = "/proc/self/io";
@@ -50,20 +97,9 @@ CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_be
         out.device_bytes = of_device;
         out.witness = "diskstats " + tier.block_device;
     }
-    if (!out.device_bytes || !resident_before || asked.least == 0 || tier.compressed) return out;
-
-    const double from_device = static_cast<double>(*out.device_bytes) / static_cast<double>(asked.least);
-    const bool cold = *resident_before <= kNothing && from_device >= kMost;
-    const bool warm = *resident_before >= 1 - kNothing && from_device <= kNothing;
-    // Bytes that were counted came from a device even where we cannot name it. That none were counted proves nothing
-    // there: a filesystem may read in threads of its own, and a loop device may have read from memory.
-    if (tier.cached_below) {
-        if (warm) out.verdict = "warm";
-    } else if (cold) {
-        out.verdict = "cold";
-    } else if (tier.tier_kind != "unknown") {
-        out.verdict = warm ? "warm" : "mixed";
-    }
+    Verdict verdict = judge(tier, evidence, out.device_bytes);
+    out.verdict = std::move(verdict.word);
+    out.reason = std::move(verdict.reason);
     return out;
 }
 

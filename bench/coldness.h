@@ -52,6 +52,7 @@ struct CacheCertificate {
     std::uint64_t logical_bytes = 0;  // distinct pages asked for x page size
     std::string witness;              // of device_bytes: "/proc/self/io", "diskstats vda", "none"
     std::uint64_t least_bytes = 0;    // AskedBytes::least
+    std::string reason{};             // why the verdict is unknown, to stand behind a colon; else empty
 };
 
 // What an epoch asks for.
@@ -62,13 +63,22 @@ struct AskedBytes {
     std::uint64_t least = 0;
 };
 
-// cold: at most 1 % resident before and at least 95 % of the least that must come from the device came from it; warm:
-// at least 99 % resident and at most 1 % of that from the device; mixed: neither. unknown: on network and FUSE
-// filesystems, which no counter of this machine sees; compressed ones; loop devices with a cached file below (unless
-// warm); without an answer on residency. Filesystems in memory are always warm. `metadata_dropped`: drop_caches() ran
-// just before, and the index was not read since.
-CacheCertificate certify(const TierInfo& tier, std::optional<double> resident_before, const DeviceCounters& before,
-                         const DeviceCounters& after, const AskedBytes& asked, bool metadata_dropped);
+// What the verdict rests on.
+struct CacheEvidence {
+    std::optional<double> resident_before;  // resident_fraction()
+    DeviceCounters before;                  // at T0
+    DeviceCounters after;                   // at T1
+    AskedBytes asked;
+    bool direct = false;            // read with O_DIRECT, past the pages in memory
+    bool metadata_dropped = false;  // drop_caches() ran just before, and the index was not read since
+};
+
+// cold: at most 1 % resident before (whatever was, with O_DIRECT) and at least 95 % of the least that must come from
+// the device came from it; warm: at least 99 % resident and at most 1 % of that from the device; mixed: neither.
+// unknown: on network and FUSE filesystems, which no counter of this machine sees; compressed ones; loop devices with a
+// cached file below (unless warm); without an answer on residency (unless cold with O_DIRECT); where nothing was
+// resident and nothing came from the device. Filesystems in memory are always warm.
+CacheCertificate certify(const TierInfo& tier, const CacheEvidence& evidence);
 
 // Counts the distinct pages of 4 KiB, or other units, that extents touch. Extents that come in order of shard and
 // offset cost no memory but one entry a shard. Not thread-safe.

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <mutex>
 #include <vector>
 
 #include "bench/coldness.h"
@@ -38,8 +39,12 @@ void read_file(int fd, const std::function<bool()>& stop) {
 
 std::uint64_t evict(const Dataset& dataset, unsigned threads, const CacheProgressFn& progress,
                     const Interrupt& interrupt) {
-    return for_each_file(dataset, {}, threads, progress, interrupt,
-                         [](int fd, const std::function<bool()>& /*stop*/) { evict_file(fd); });
+    std::once_flag synced;
+    return for_each_file(dataset, {}, threads, progress, interrupt, [&](int fd, const std::function<bool()>& /*stop*/) {
+        // An overlay writes back nothing of a lower layer, and of the upper one nothing by ranges.
+        if (is_of_overlay(fd)) std::call_once(synced, ::sync);
+        evict_file(fd);
+    });
 }
 
 void warm_up(const Dataset& dataset, unsigned threads, const CacheProgressFn& progress, const Interrupt& interrupt) {

@@ -189,9 +189,6 @@ std::string memory_opening(const Result& result, const EpochResult& epoch) {
 
 std::string memory_doubt(const Result& result, const EpochResult& epoch) {
     if (epoch.cache.verdict == "mixed") {
-        if (result.engine == "uring-direct") {
-            return " The files were in memory in part, and were read past that.";
-        }
         std::string text = " Part of it came from memory";
         if (epoch.cache.device_bytes && epoch.cache.logical_bytes > 0) {
             const double device =
@@ -200,9 +197,8 @@ std::string memory_doubt(const Result& result, const EpochResult& epoch) {
         }
         return text + (asked_for_cold(result) ? "." : ": use --cache cold to measure the storage alone.");
     }
-    const bool remote = result.tier.tier_kind == "network" || result.tier.tier_kind == "fuse";
-    if (epoch.cache.verdict == "unknown" && remote) {
-        return fmt::format(" How much of it came from a memory cannot be seen on {}.", result.tier.fs_type);
+    if (epoch.cache.verdict == "unknown" && !epoch.cache.reason.empty()) {
+        return fmt::format(" How much of it came from memory cannot be told: {}.", epoch.cache.reason);
     }
     return {};
 }

@@ -44,6 +44,8 @@ std::optional<std::uint64_t> cached_by_mincore(int fd, const struct stat& st, st
 }
 
 std::optional<std::uint64_t> cached_pages(int fd, const struct stat& st, std::uint64_t pages) {
+    // cachestat looks at the overlay's own inode; a mapping is of the file below.
+    if (is_of_overlay(fd)) return cached_by_mincore(fd, st, pages);
     CachestatRange range{0, 0};
     Cachestat found{};
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)

@@ -59,7 +59,8 @@ Json cache_json(const CacheCertificate& cache) {
             {"device_bytes", or_null(cache.device_bytes)},
             {"logical_bytes", cache.logical_bytes},
             {"least_bytes", cache.least_bytes},
-            {"witness", cache.witness}};
+            {"witness", cache.witness},
+            {"reason", cache.reason.empty() ? Json(nullptr) : Json(printable(cache.reason))}};
 }
 
 Json latency_json(const LatencyFigures& latency) {

@@ -1,9 +1,11 @@
 #include "bench/tier.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <array>
@@ -62,6 +64,24 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+// Splits where `separator` stands without a backslash before it, and takes those backslashes away.
+std::vector<std::string> split_escaped(std::string_view text, char separator) {
+    std::vector<std::string> parts(1);
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\\' && i + 1 < text.size()) {
+            // Another separator may be escaped in it; that is for whoever splits there.
+            if (text[i + 1] != separator) parts.back() += '\\';
+            parts.back() += text[++i];
+        } else if (text[i] == separator) {
+            parts.emplace_back();
+        } else {
+            parts.back() += text[i];
+        }
+    }
+    std::erase(parts, "");
+    return parts;
+}
+
 // Value of `name=value` in a comma list; "" for a bare `name`.
 std::optional<std::string_view> option(std::string_view options, std::string_view name) {
     for (const std::string_view one : split(options, ',')) {
@@ -118,6 +138,26 @@ std::string kind_of_device(const std::string& directory) {
     return rotational.starts_with("1") ? "local-hdd" : "unknown";
 }
 
+std::string without_links(const std::string& path) {
+    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+    return real ? real.get() : std::string();
+}
+
+// Where the layers of an overlay hold `path`, without links.
+std::vector<std::string> paths_below(const Mount& overlay, std::string_view path) {
+    std::string within = overlay.root == "/" ? "" : overlay.root;
+    if (path.size() > overlay.mount_point.size()) {
+        within += '/';
+        within += path.substr(overlay.mount_point.size());
+    }
+    std::vector<std::string> found;
+    for (const std::string& layer : overlay_layers(overlay)) {
+        std::string below = without_links(layer + within);
+        if (!below.empty()) found.push_back(std::move(below));
+    }
+    return found;
+}
+
 void describe_block(TierInfo& tier, const Mount& mount, const std::string& sysfs) {
     std::string directory = device_directory(sysfs, mount.major, mount.minor);
     if (directory.empty() && mount.source.starts_with("/")) {
@@ -153,6 +193,7 @@ std::vector<Mount> parse_mountinfo(std::string_view text) {
         mount.id = *id;
         mount.major = *major_number;
         mount.minor = *minor_number;
+        mount.root = unescape(fields[3]);
         mount.mount_point = unescape(fields[4]);
         mount.options = fields[5];
         mount.fs_type = unescape(dash[1]);
@@ -194,7 +235,26 @@ std::string_view filesystem_class(std::string_view fs_type) {
     return "other";
 }
 
-TierInfo describe_mount(const Mount& mount, std::span<const Mount> mounts, const std::string& sysfs) {
+std::vector<std::string> overlay_layers(const Mount& overlay) {
+    std::vector<std::string> upper;
+    std::vector<std::string> lower;
+    for (const std::string& option : split_escaped(overlay.super_options, ',')) {
+        const std::size_t equals = option.find('=');
+        if (equals == std::string::npos) continue;
+        const std::string name = option.substr(0, equals);
+        const std::string value = option.substr(equals + 1);
+        // One that was added by itself (Linux 6.8) is no list.
+        if (name == "upperdir") upper = {value};
+        if (name == "lowerdir+") lower.push_back(value);
+        if (name != "lowerdir") continue;
+        for (std::string& layer : split_escaped(value, ':')) lower.push_back(std::move(layer));
+    }
+    upper.insert(upper.end(), lower.begin(), lower.end());
+    return upper;
+}
+
+TierInfo describe_mount(const Mount& mount, std::string_view path, std::span<const Mount> mounts,
+                        const std::string& sysfs) {
     TierInfo tier;
     tier.fs_type = mount.fs_type;
     tier.mount_point = mount.mount_point;
@@ -204,15 +264,21 @@ TierInfo describe_mount(const Mount& mount, std::span<const Mount> mounts, const
     if (kind == "ram" || kind == "network" || kind == "fuse") {
         tier.tier_kind = kind;
     } else if (kind == "overlay") {
-        // Files that were never written lie in a lower directory, as a rule on the same disk. In a container neither
-        // can be seen, and the kind stays unknown.
-        const auto upper = option(mount.super_options, "upperdir");
-        const Mount* below = upper && std::filesystem::exists(*upper) ? find_mount(mounts, *upper) : nullptr;
-        if (below != nullptr && below->fs_type != "overlay") {
-            tier = describe_mount(*below, mounts, sysfs);
-            tier.fs_type = mount.fs_type;
-            tier.mount_point = mount.mount_point;
+        std::optional<TierInfo> below;
+        for (const std::string& held : paths_below(mount, path)) {
+            const Mount* under = find_mount(mounts, held);
+            if (under == nullptr || under->fs_type == "overlay") return tier;
+            TierInfo layer = describe_mount(*under, held, mounts, sysfs);
+            // A directory that several layers hold has files of each.
+            if (below && layer.mount_point != below->mount_point) return tier;
+            if (below) continue;
+            layer.path_below = held;
+            below = std::move(layer);
         }
+        if (!below) return tier;
+        tier = *std::move(below);
+        tier.fs_type = mount.fs_type;
+        tier.mount_point = mount.mount_point;
     } else {
         describe_block(tier, mount, sysfs);
     }
@@ -220,29 +286,36 @@ TierInfo describe_mount(const Mount& mount, std::span<const Mount> mounts, const
 }
 
 TierInfo tier_info(const std::string& path) {
-    const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
-    if (!real) throw system_error(errno, "cannot tell what storage this is", path);
+    const std::string real = without_links(path);
+    if (real.empty()) throw system_error(errno, "cannot tell what storage this is", path);
     const std::vector<Mount> mounts = parse_mountinfo(read_text("/proc/self/mountinfo"));
     const Mount* mount = nullptr;
     // The kernel knows the mount best (Linux 5.8); bind mounts and mounts over mounts confuse prefixes.
     struct statx sx {};
-    if (::statx(AT_FDCWD, real.get(), 0, STATX_MNT_ID, &sx) == 0 && (sx.stx_mask & STATX_MNT_ID) != 0) {
+    if (::statx(AT_FDCWD, real.c_str(), 0, STATX_MNT_ID, &sx) == 0 && (sx.stx_mask & STATX_MNT_ID) != 0) {
         const auto it =
             std::find_if(mounts.begin(), mounts.end(), [&](const Mount& one) { return one.id == sx.stx_mnt_id; });
         if (it != mounts.end()) mount = &*it;
     }
-    if (mount == nullptr) mount = find_mount(mounts, real.get());
+    if (mount == nullptr) mount = find_mount(mounts, real);
     if (mount == nullptr) {
         TierInfo unknown;
         unknown.fs_type = "unknown";
         return unknown;
     }
-    TierInfo tier = describe_mount(*mount, mounts);
+    TierInfo tier = describe_mount(*mount, real, mounts);
     struct statvfs filesystem {};
     // Some network filesystems call a block what they like to transfer at once; no matter, for only less than a page
     // counts.
-    if (::statvfs(real.get(), &filesystem) == 0 && filesystem.f_frsize >= 512) tier.block_bytes = filesystem.f_frsize;
+    const std::string& holds_it = tier.path_below.empty() ? real : tier.path_below;
+    if (::statvfs(holds_it.c_str(), &filesystem) == 0 && filesystem.f_frsize >= 512)
+        tier.block_bytes = filesystem.f_frsize;
     return tier;
+}
+
+bool is_of_overlay(int fd) {
+    struct statfs filesystem {};
+    return ::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == OVERLAYFS_SUPER_MAGIC;
 }
 
 std::optional<std::uint64_t> parse_process_read_bytes(std::string_view proc_io) {

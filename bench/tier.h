@@ -25,6 +25,8 @@ struct TierInfo {
     bool compressed = false;
     // A loop device that reads its backing file through the page cache: what it delivers may come from memory.
     bool cached_below = false;
+    // Where the dataset lies below an overlay; empty where that is no other path, or cannot be told.
+    std::string path_below{};
 };
 
 // Throws Error{io} when there is nothing at `path`.
@@ -43,6 +45,9 @@ DeviceCounters device_counters(const TierInfo& tier);
 // kernel does not tell the process's own.
 std::optional<std::uint64_t> own_device_reads(const DeviceCounters& before, const DeviceCounters& after);
 
+// Whether an open file is an overlay's. Its inode has no pages: they are those of the file below, as a mapping shows.
+bool is_of_overlay(int fd);
+
 // ---- the parts of it, for tests
 
 // A line of /proc/PID/mountinfo (proc(5)), escapes resolved.
@@ -50,6 +55,7 @@ struct Mount {
     std::uint64_t id = 0;
     unsigned major = 0;
     unsigned minor = 0;
+    std::string root;  // what of the filesystem is mounted there; "/" but for bind mounts
     std::string mount_point;
     std::string fs_type;
     std::string source;
@@ -64,8 +70,14 @@ const Mount* find_mount(std::span<const Mount> mounts, std::string_view path);
 // "ram", "network", "fuse", "block", "overlay" or "other", by the filesystem's name as mountinfo gives it.
 std::string_view filesystem_class(std::string_view fs_type);
 
-// `sysfs` is where /sys is looked for. An overlay is resolved through its upper directory, where that can be seen.
-TierInfo describe_mount(const Mount& mount, std::span<const Mount> mounts, const std::string& sysfs = "/sys");
+// The directories that an overlay shows, the one that wins first, as its options name them (its `upperdir`, then each
+// `lowerdir`). Empty when they name none.
+std::vector<std::string> overlay_layers(const Mount& overlay);
+
+// `path` is what lies on the mount, without links; `sysfs` is where /sys is looked for. An overlay is what its layers
+// are that hold `path`; unknown where they differ, or cannot be seen, as from within a container.
+TierInfo describe_mount(const Mount& mount, std::string_view path, std::span<const Mount> mounts,
+                        const std::string& sysfs = "/sys");
 
 std::optional<std::uint64_t> parse_process_read_bytes(std::string_view proc_io);
 

@@ -404,8 +404,12 @@ PassFigures Workbench::run(const Pass& pass) {
         epoch.samples_delivered_once = complete && audit.once(expected);
         const Alignment& alignment = pass.engine.alignment;
         const std::uint64_t block_bytes = alignment.direct() ? alignment.offset_bytes : tier_.block_bytes;
-        epoch.cache = certify(tier_, resident_before_, before, after,
-                              asked_bytes(*dataset, order, batches, block_bytes), options_.drop_caches);
+        epoch.cache = certify(tier_, {.resident_before = resident_before_,
+                                      .before = before,
+                                      .after = after,
+                                      .asked = asked_bytes(*dataset, order, batches, block_bytes),
+                                      .direct = alignment.direct(),
+                                      .metadata_dropped = options_.drop_caches});
     }
     figures.step_ns = std::move(outcome.step_ns);
     return figures;

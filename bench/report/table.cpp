@@ -235,22 +235,23 @@ double typical_rate(const Result& result) {
     return rates.size() % 2 == 1 ? rates[half] : (rates[half - 1] + rates[half]) / 2;
 }
 
-std::string best_line(const std::string& tier, std::vector<const Result*> results) {
-    std::set<std::string> verdicts;
-    for (const Result* result : results) verdicts.insert(result->last_epoch()->cache.verdict);
-    if (verdicts.size() > 1) {
-        return fmt::format(
-            "best on {}: cannot be told, for the cache was not the same for all ({}); use --cache cold or "
-            "--cache warm",
-            printable(tier), fmt::join(verdicts, ", "));
-    }
-    std::stable_sort(results.begin(), results.end(),
-                     [](const Result* a, const Result* b) { return typical_rate(*a) > typical_rate(*b); });
+// How much of it a run read from the storage itself, by its verdict; the most first.
+enum class FromStorage { all, part, none, untold };
+
+FromStorage from_storage(const Result& result) {
+    const std::string& verdict = result.last_epoch()->cache.verdict;
+    if (verdict == "cold") return FromStorage::all;
+    if (verdict == "mixed") return FromStorage::part;
+    return verdict == "warm" ? FromStorage::none : FromStorage::untold;
+}
+
+// Of results that can be compared, fastest first, at least two.
+std::string best_of(const std::string& where, const std::vector<const Result*>& results) {
     const Result& best = *results[0];
     const Result& next = *results[1];
     const double rate = typical_rate(best);
-    std::string text = fmt::format("best on {}: {}, {} samples/s{}", printable(tier), best.engine,
-                                   format_per_second(rate), best.rounds.size() > 1 ? " (median of its rounds)" : "");
+    std::string text = fmt::format("best {}: {}, {} samples/s{}", where, best.engine, format_per_second(rate),
+                                   best.rounds.size() > 1 ? " (median of its rounds)" : "");
     const double more = typical_rate(next) > 0 ? rate / typical_rate(next) - 1 : 0;
     constexpr double kCanBeTold = 0.02;
     if (more < kCanBeTold) {
@@ -264,6 +265,35 @@ std::string best_line(const std::string& tier, std::vector<const Result*> result
     if (of_best.size() < 2 || of_next.size() < 2) return text + " (one round; --rounds 3 or more tells how sure)";
     if (of_best.front() <= of_next.back()) return text + ", but their rounds overlap: too close to call";
     return text;
+}
+
+// What each reached in the state of the cache that it met.
+std::string each_under_its_cache(const std::string& tier, const std::vector<const Result*>& results) {
+    std::string text;
+    for (const Result* result : results) {
+        text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", result->engine,
+                            format_per_second(typical_rate(*result)), result->last_epoch()->cache.verdict);
+    }
+    return fmt::format(
+        "best on {}: cannot be told, for the cache was not the same for all: {}; use --cache cold or --cache warm",
+        printable(tier), text);
+}
+
+std::string best_line(const std::string& tier, std::vector<const Result*> results) {
+    std::stable_sort(results.begin(), results.end(),
+                     [](const Result* a, const Result* b) { return typical_rate(*a) > typical_rate(*b); });
+    std::set<FromStorage> states;
+    for (const Result* result : results) states.insert(from_storage(*result));
+    const std::string where = "on " + printable(tier);
+    if (states.size() == 1) {
+        const std::string doubt = states.contains(FromStorage::part) ? ", though each was in part from memory" : "";
+        return best_of(where, results) + doubt;
+    }
+    // Who read more from storage than all others and yet was faster is best whatever memory gave them.
+    if (states.contains(FromStorage::untold) || *states.begin() != from_storage(*results[0])) {
+        return each_under_its_cache(tier, results);
+    }
+    return best_of(where, results) + ", though not all others read as much from storage";
 }
 
 // Where there are several epochs, that one is shown, and what the others were.
@@ -371,10 +401,15 @@ std::string dataset_lines(const Result& result, std::size_t width) {
     return out;
 }
 
+// Such a warning stands above the table, once.
+bool is_not_cold(const std::string& warning) {
+    return warning.starts_with("NOT COLD");
+}
+
 std::string details(const Result& result, bool new_dataset, std::size_t width) {
     std::string out = printable(result.name) + "\n";
     const std::string warning = headline_warning(result);
-    if (!warning.empty()) out += wrapped("  ! ", warning, width);
+    if (!warning.empty() && !is_not_cold(warning)) out += wrapped("  ! ", warning, width);
     const EpochResult* epoch = result.last_epoch();
     if (epoch != nullptr) {
         out += breakdown(result, *epoch, width);
@@ -400,8 +435,10 @@ std::string headline_warning(const Result& result) {
     const EpochResult* epoch = result.last_epoch();
     const bool cold = result.config.is_object() && result.config.value("cache", "") == "cold";
     if (cold && epoch != nullptr && epoch->cache.verdict != "cold") {
-        std::string why = epoch->cache.verdict == "unknown" ? "and whether it was cannot be seen here"
-                                                            : "and was " + epoch->cache.verdict;
+        const std::string& reason = epoch->cache.reason;
+        std::string why = epoch->cache.verdict != "unknown" ? "and was " + epoch->cache.verdict
+                          : reason.empty()                  ? "and whether it was cannot be told"
+                                                            : "and whether it was cannot be told: " + printable(reason);
         if (epoch->cache.resident_before) {
             why += fmt::format(" ({} resident before", format_percent(*epoch->cache.resident_before));
             if (epoch->cache.device_bytes) {
@@ -464,7 +501,7 @@ std::string render_table(const ResultFile& file, std::size_t columns) {
     std::string out;
     for (const Result& result : file.results) {
         const std::string warning = headline_warning(result);
-        if (warning.starts_with("NOT COLD")) out += wrapped("! ", printable(result.name) + ": " + warning, columns);
+        if (is_not_cold(warning)) out += wrapped("! ", printable(result.name) + ": " + warning, columns);
     }
     std::set<std::string> said;
     for (const Result& result : file.results) {

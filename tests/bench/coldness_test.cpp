@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -91,18 +92,73 @@ TEST(Coldness, ProcessReadBytesSeeAColdRead) {
     if (!resident) GTEST_SKIP() << "this kernel tells nothing about residency";
     const DeviceCounters before = device_counters(tier);
     warm_up(dataset, 2, {}, interrupt);
-    const CacheCertificate cold = certify(tier, resident, before, device_counters(tier), asked(dataset), false);
+    const CacheCertificate cold = certify(tier, {resident, before, device_counters(tier), asked(dataset)});
     EXPECT_GE(cold.device_bytes.value(), logical_bytes(dataset) * 95 / 100);
     EXPECT_EQ(cold.witness, "/proc/self/io");
     const DeviceCounters again = device_counters(tier);
     warm_up(dataset, 2, {}, interrupt);
     const CacheCertificate warm =
-        certify(tier, resident_fraction(dataset, 2), again, device_counters(tier), asked(dataset), false);
+        certify(tier, {resident_fraction(dataset, 2), again, device_counters(tier), asked(dataset)});
     EXPECT_LE(warm.device_bytes.value(), logical_bytes(dataset) / 100);
     if (tier.tier_kind != "unknown" && !tier.cached_below) {
         EXPECT_EQ(cold.verdict, "cold");
         EXPECT_EQ(warm.verdict, "warm");
     }
+}
+
+// An overlay of two empty directories, for as long as it lives.
+class Overlay {
+public:
+    explicit Overlay(const TempDir& dir) : merged_(dir / "merged") {
+        for (const char* part : {"lower", "upper", "work", "merged"}) {
+            std::filesystem::create_directory(dir / part);
+        }
+        const std::string options =
+            "lowerdir=" + dir / "lower" + ",upperdir=" + dir / "upper" + ",workdir=" + dir / "work";
+        mounted_ = ::mount("overlay", merged_.c_str(), "overlay", 0, options.c_str()) == 0;
+    }
+    ~Overlay() {
+        if (mounted_) ::umount2(merged_.c_str(), MNT_DETACH);
+    }
+    Overlay(const Overlay&) = delete;
+    Overlay& operator=(const Overlay&) = delete;
+    bool mounted() const { return mounted_; }
+
+private:
+    std::string merged_;
+    bool mounted_ = false;
+};
+
+// Its own inodes have no pages: what is asked must be the files below.
+TEST(Coldness, AnOverlaysPagesAreThoseOfTheFilesBelow) {
+    const TempDir dir;
+    if (!has_page_cache_of_its_own(dir)) GTEST_SKIP() << "TMPDIR is not on a block device: nothing can be evicted";
+    const Overlay overlay(dir);
+    if (!overlay.mounted()) GTEST_SKIP() << "no overlay can be mounted here";
+    std::vector<std::string> paths;
+    std::vector<Extent> extents;
+    for (unsigned i = 0; i < 50; ++i) {
+        const std::string name = "f" + std::to_string(i);
+        write_file(dir / (i % 2 == 0 ? "lower/" : "merged/") + name, pattern(20'000, i));
+        paths.push_back(dir / "merged/" + name);
+        extents.push_back({0, 20'000, i});
+    }
+    const ExtentDataset dataset(std::move(paths), std::move(extents));
+    const TierInfo tier = tier_info(dir / "merged");
+    EXPECT_EQ(tier.fs_type, "overlay");
+    EXPECT_EQ(tier.block_device, tier_info(dir.path()).block_device);
+    const Interrupt interrupt;
+    evict(dataset, 2, {}, interrupt);
+    EXPECT_EQ(resident_fraction(dataset, 2), 0.0);
+    const auto read_it = [&] {
+        const std::optional<double> resident = resident_fraction(dataset, 2);
+        const DeviceCounters before = device_counters(tier);
+        warm_up(dataset, 2, {}, interrupt);
+        return certify(tier, {resident, before, device_counters(tier), asked(dataset)});
+    };
+    if (!device_counters(tier).process_read_bytes || tier.compressed || tier.cached_below) return;
+    EXPECT_EQ(read_it().verdict, "cold");
+    EXPECT_EQ(read_it().verdict, "warm");
 }
 
 TEST(Coldness, ResidencyOfASampleOfTheFiles) {
@@ -177,6 +233,7 @@ struct Case {
     const char* witness;
     bool compressed = false;
     bool cached_below = false;
+    bool direct = false;
 };
 
 class Certificate : public testing::TestWithParam<Case> {};
@@ -186,7 +243,7 @@ TEST_P(Certificate, FollowsTheRules) {
     TierInfo tier;
     tier.fs_type = c.fs_type;
     tier.tier_kind = c.tier_kind;
-    tier.block_device = "sda";
+    if (tier.tier_kind != "ram") tier.block_device = "sda";
     tier.compressed = c.compressed;
     tier.cached_below = c.cached_below;
     DeviceCounters before;
@@ -199,13 +256,19 @@ TEST_P(Certificate, FollowsTheRules) {
         before.device_read_bytes = 70'000;
         after.device_read_bytes = 70'000 + *c.device;
     }
-    const CacheCertificate certificate = certify(tier, c.resident, before, after, {4'000, 1'000}, c.dropped);
+    const CacheCertificate certificate = certify(tier, {.resident_before = c.resident,
+                                                        .before = before,
+                                                        .after = after,
+                                                        .asked = {4'000, 1'000},
+                                                        .direct = c.direct,
+                                                        .metadata_dropped = c.dropped});
     EXPECT_EQ(certificate.verdict, c.verdict);
     EXPECT_EQ(certificate.metadata, c.metadata);
     EXPECT_EQ(certificate.witness, c.witness);
     EXPECT_EQ(certificate.logical_bytes, 4'000U);
     EXPECT_EQ(certificate.least_bytes, 1'000U);
     EXPECT_EQ(certificate.resident_before, c.resident);
+    EXPECT_EQ(certificate.reason.empty(), certificate.verdict != "unknown") << certificate.reason;
 }
 
 constexpr const char* kIo = "/proc/self/io";
@@ -237,7 +300,23 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"fuse", "fuse.mergerfs", "fuse", 0.0, 0, kNone, false, "unknown", "unknown", "none"},
         Case{"overlay_on_a_disk", "overlay", "local-ssd", 0.0, 1000, kNone, false, "cold", "unknown", kIo},
         Case{"unknown_device_read", "overlay", "unknown", 0.0, 1000, kNone, false, "cold", "unknown", kIo},
+        Case{"overlay_on_memory", "overlay", "ram", 1.0, 0, kNone, false, "warm", "warm", "none"},
+        Case{"overlay_on_a_network", "overlay", "network", 0.0, 1000, kNone, false, "unknown", "unknown", "none"},
         Case{"unknown_device_not_read", "zfs", "unknown", 0.0, 0, kNone, false, "unknown", "unknown", kIo},
+        Case{"unknown_device_from_memory", "overlay", "unknown", 1.0, 0, kNone, false, "warm", "unknown", kIo},
+        Case{"unknown_device_in_part", "overlay", "unknown", 0.5, 500, kNone, false, "unknown", "unknown", kIo},
+        Case{"from_nowhere", "ext4", "local-ssd", 0.0, 0, kNone, false, "unknown", "warm", kIo},
+        Case{"direct_past_memory", "ext4", "local-ssd", 1.0, 1000, kNone, false, "cold", "warm", kIo, false, false,
+             true},
+        Case{"direct_of_files_of_others", "ext4", "local-ssd", kNone, 1000, kNone, false, "cold", "warm", kIo, false,
+             false, true},
+        Case{"direct_served_from_memory", "ext4", "local-ssd", 1.0, 0, kNone, false, "warm", "warm", kIo, false, false,
+             true},
+        Case{"direct_served_in_part", "ext4", "local-ssd", 1.0, 500, kNone, false, "mixed", "warm", kIo, false, false,
+             true},
+        Case{"direct_in_memory", "tmpfs", "ram", 1.0, 1000, kNone, false, "warm", "warm", "none", false, false, true},
+        Case{"direct_loop_over_cache", "ext4", "loop", 0.0, 1000, kNone, false, "unknown", "warm", kIo, false, true,
+             true},
         Case{"loop_over_cache", "ext4", "loop", 0.0, 1000, kNone, false, "unknown", "warm", kIo, false, true},
         Case{"loop_over_cache_warm", "ext4", "loop", 1.0, 0, kNone, false, "warm", "warm", kIo, false, true},
         Case{"loop_direct", "ext4", "loop", 0.0, 1000, kNone, false, "cold", "warm", kIo}),
@@ -251,7 +330,7 @@ TEST(Certificate, CountersThatWentBackTellNothing) {
     before.process_read_bytes = 10;
     DeviceCounters after;
     after.process_read_bytes = 9;
-    const CacheCertificate certificate = certify(tier, 0.0, before, after, {1'000, 1'000}, false);
+    const CacheCertificate certificate = certify(tier, {0.0, before, after, {1'000, 1'000}});
     EXPECT_EQ(certificate.verdict, "unknown");
     EXPECT_FALSE(certificate.device_bytes);
 }
@@ -262,7 +341,7 @@ TEST(Certificate, NothingReadProvesNothing) {
     tier.tier_kind = "local-ssd";
     DeviceCounters none;
     none.process_read_bytes = 0;
-    EXPECT_EQ(certify(tier, 0.0, none, none, {}, false).verdict, "unknown");
+    EXPECT_EQ(certify(tier, {0.0, none, none, {}}).verdict, "unknown");
 }
 
 TEST(PageCount, PagesOfWholeFiles) {

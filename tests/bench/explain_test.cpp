@@ -190,9 +190,8 @@ TEST(Explain, AMixedRunSaysThatPartCameFromMemory) {
 TEST(Explain, OnANetworkNobodySeesWhatCameFromMemory) {
     Result result = test::hand_made_result();
     epoch_of(result).cache.verdict = "unknown";
-    result.tier.tier_kind = "network";
-    result.tier.fs_type = "nfs4";
-    EXPECT_THAT(judged(result), HasSubstr("cannot be seen on nfs4"));
+    epoch_of(result).cache.reason = "no counter here sees what came from a memory behind nfs4";
+    EXPECT_THAT(judged(result), HasSubstr("cannot be told: no counter here sees what came from a memory behind nfs4."));
 }
 
 TEST(Explain, DecodingIsTheCpu) {

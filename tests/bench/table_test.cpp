@@ -156,8 +156,15 @@ TEST(Table, ASweepSaysWhichWasBestAndByHowMuch) {
     results[1].status = RunStatus::ok;
     results[1].rounds[0][0].cache.verdict = "warm";
     EXPECT_EQ(best_lines(results)[0],
-              "best on disk: cannot be told, for the cache was not the same for all (cold, warm); use --cache cold or "
-              "--cache warm");
+              "best on disk: cannot be told, for the cache was not the same for all: uring 1,120 (warm), pread 1,000 "
+              "(cold); use --cache cold or --cache warm");
+    results[1].rounds[0][0].cache.verdict = "unknown";
+    EXPECT_NE(best_lines(results)[0].find("cannot be told"), std::string::npos);
+    // From the disk, and yet faster than the other from memory: whatever memory gave, it was not enough.
+    results[1].rounds[0][0].cache.verdict = "cold";
+    results[0].rounds[0][0].cache.verdict = "warm";
+    EXPECT_EQ(best_lines(results)[0].substr(0, 60), "best on disk: uring, 1,120 samples/s, 12.0 % more than pread");
+    EXPECT_NE(best_lines(results)[0].find("though not all others read as much from storage"), std::string::npos);
 }
 
 TEST(Table, ATierInMemoryCannotBeCold) {
@@ -177,6 +184,10 @@ TEST(Table, ARunThatIsNotColdSaysSoInItsFirstLine) {
     const std::string table = render_table({test::hand_made_context(), {result}, {}});
     const std::string first = table.substr(0, table.find('\n'));
     EXPECT_NE(first.find("NOT COLD"), std::string::npos) << table;
+    EXPECT_EQ(table.find("NOT COLD"), table.rfind("NOT COLD")) << "said once: " << table;
+    result.rounds[0][0].cache.verdict = "unknown";
+    result.rounds[0][0].cache.reason = "what zfs lies on cannot be seen from here";
+    EXPECT_NE(headline_warning(result).find("cannot be told: what zfs lies on"), std::string::npos);
     result.config["cache"] = "as-is";
     EXPECT_EQ(render_table({test::hand_made_context(), {result}, {}}).find("NOT COLD"), std::string::npos);
 }

@@ -100,7 +100,7 @@ TEST(Tier, KindsByFilesystem) {
     const std::vector<Mount> mounts = parse_mountinfo(kMountinfo);
     const FakeSysfs sysfs;
     const auto tier = [&](std::string_view path) {
-        return describe_mount(*find_mount(mounts, path), mounts, sysfs.path());
+        return describe_mount(*find_mount(mounts, path), path, mounts, sysfs.path());
     };
     EXPECT_EQ(tier("/dev/shm").tier_kind, "ram");
     EXPECT_EQ(tier("/data").tier_kind, "network");
@@ -112,29 +112,75 @@ TEST(Tier, KindsByFilesystem) {
     EXPECT_TRUE(tier("/data/my set").compressed);
     EXPECT_FALSE(tier("/data").compressed);
     // The upper directory of a container's overlay is on the host.
-    const TierInfo overlay = describe_mount(mounts[8], mounts, sysfs.path());
+    const TierInfo overlay = describe_mount(mounts[8], "/over", mounts, sysfs.path());
     EXPECT_EQ(overlay.fs_type, "overlay");
     EXPECT_EQ(overlay.tier_kind, "unknown");
 }
 
-TEST(Tier, OverlayStandsOnItsUpperDirectory) {
-    const FakeSysfs sysfs;
-    const TempDir upper;
-    std::vector<Mount> mounts{on(8, 1), on(0, 45, "overlay")};
-    mounts[0].mount_point = "/";
-    mounts[0].source = "/dev/sda1";
-    mounts[1].super_options = "rw,lowerdir=/l,upperdir=" + upper.path();
-    const TierInfo tier = describe_mount(mounts[1], mounts, sysfs.path());
-    EXPECT_EQ(tier.fs_type, "overlay");
-    EXPECT_EQ(tier.mount_point, "/data");
-    EXPECT_EQ(tier.tier_kind, "local-ssd");
-    EXPECT_EQ(tier.block_device, "sda1");
+TEST(Tier, LayersOfAnOverlayAreNamedByItsOptions) {
+    Mount mount = on(0, 45, "overlay");
+    mount.super_options = R"(rw,lowerdir=/a\:b\,c d:/e,upperdir=/u,workdir=/w)";
+    EXPECT_EQ(overlay_layers(mount), (std::vector<std::string>{"/u", "/a:b,c d", "/e"}));
+    mount.super_options = "ro,lowerdir+=/a:b,lowerdir+=/c,redirect_dir=on";
+    EXPECT_EQ(overlay_layers(mount), (std::vector<std::string>{"/a:b", "/c"}));
+    mount.super_options = "rw";
+    EXPECT_TRUE(overlay_layers(mount).empty());
+}
+
+// A solid-state disk at /, a rotating one at `rotating`, and an overlay at /data with a layer on each.
+class OverlayTier : public testing::Test {
+protected:
+    OverlayTier() {
+        mounts_[0].mount_point = "/";
+        mounts_[0].source = "/dev/sda1";
+        mounts_[1].mount_point = rotating_.path();
+        mounts_[1].source = "/dev/sdb";
+        mounts_[2].root = "/";
+        mounts_[2].super_options = "rw,lowerdir=" + rotating_.path() + ",upperdir=" + upper_.path();
+        write_file(upper_ / "new/f", "x");
+        write_file(rotating_ / "old/f", "x");
+        write_file(upper_ / "both/f", "x");
+        write_file(rotating_ / "both/g", "x");
+    }
+    TierInfo tier(std::string_view path) const { return describe_mount(mounts_[2], path, mounts_, sysfs_.path()); }
+
+    FakeSysfs sysfs_;
+    TempDir upper_;
+    TempDir rotating_;
+    std::vector<Mount> mounts_{on(8, 1), on(8, 16), on(0, 45, "overlay")};
+};
+
+TEST_F(OverlayTier, IsWhatTheLayerIsThatHoldsThePath) {
+    const TierInfo fresh = tier("/data/new");
+    EXPECT_EQ(fresh.fs_type, "overlay");
+    EXPECT_EQ(fresh.mount_point, "/data");
+    EXPECT_EQ(fresh.tier_kind, "local-ssd");
+    EXPECT_EQ(fresh.block_device, "sda1");
+    EXPECT_EQ(tier("/data/old").tier_kind, "local-hdd");
+    EXPECT_EQ(tier("/data/old").block_device, "sdb");
+    EXPECT_EQ(tier("/data/old/f").path_below, rotating_ / "old/f");
+}
+
+TEST_F(OverlayTier, IsUnknownWhereItsLayersDiffer) {
+    for (const char* path : {"/data", "/data/both"}) {
+        EXPECT_EQ(tier(path).tier_kind, "unknown") << path;
+        EXPECT_EQ(tier(path).block_device, "") << path;
+    }
+    mounts_[1].mount_point = "/elsewhere";  // both on one disk
+    EXPECT_EQ(tier("/data/both").block_device, "sda1");
+    EXPECT_EQ(tier("/data/nowhere").tier_kind, "unknown");
+}
+
+TEST_F(OverlayTier, ABindMountOfAPartIsFollowed) {
+    mounts_[2].root = "/old";
+    EXPECT_EQ(tier("/data/f").path_below, rotating_ / "old/f");
+    EXPECT_EQ(tier("/data").block_device, "sdb");
 }
 
 TEST(Tier, BlockDevices) {
     const FakeSysfs sysfs;
     const auto tier = [&](unsigned major, unsigned minor) {
-        return describe_mount(on(major, minor), {}, sysfs.path());
+        return describe_mount(on(major, minor), "/data", {}, sysfs.path());
     };
     EXPECT_EQ(tier(8, 0).tier_kind, "local-ssd");
     EXPECT_EQ(tier(8, 1).tier_kind, "local-ssd");
@@ -153,16 +199,16 @@ TEST(Tier, BlockDevices) {
 TEST(Tier, FilesystemOverSeveralDevicesHasNoLineInDiskstats) {
     FakeSysfs sysfs;
     sysfs.btrfs("one", "sda1");
-    EXPECT_EQ(describe_mount(on(8, 1, "btrfs"), {}, sysfs.path()).block_device, "sda1");
+    EXPECT_EQ(describe_mount(on(8, 1, "btrfs"), "/data", {}, sysfs.path()).block_device, "sda1");
     sysfs.btrfs("one", "sdb");
-    EXPECT_EQ(describe_mount(on(8, 1, "btrfs"), {}, sysfs.path()).block_device, "");
+    EXPECT_EQ(describe_mount(on(8, 1, "btrfs"), "/data", {}, sysfs.path()).block_device, "");
 }
 
 TEST(Tier, CompressionIsTakenFromTheOptions) {
     const auto compressed = [](std::string fs_type, std::string options) {
         Mount mount = on(99, 9, std::move(fs_type));
         mount.super_options = std::move(options);
-        return describe_mount(mount, {}, "/nonexistent").compressed;
+        return describe_mount(mount, "/data", {}, "/nonexistent").compressed;
     };
     EXPECT_TRUE(compressed("btrfs", "rw,compress-force=zstd"));
     EXPECT_TRUE(compressed("btrfs", "rw,compress"));
