@@ -142,6 +142,20 @@ std::optional<double> steady_noise(const Result& result, const EpochResult& epoc
     return 2 * (1 - *epoch.idle.steady_fraction) * std::sqrt(variance / count) / mean;
 }
 
+std::optional<double> accelerators_sustained(const Result& result) {
+    const std::optional<ControlFigures>& null_step = result.controls.null_step;
+    const EpochResult* last = result.last_epoch();
+    if (last == nullptr || result.step_seconds <= 0 || result.batch_size == 0) return std::nullopt;
+    if (!null_step || !null_step->samples_per_second || null_step->other_cache) return std::nullopt;
+    double most = *null_step->samples_per_second;
+    for (const std::vector<EpochResult>& round : result.rounds) {
+        for (const EpochResult& epoch : round) {
+            if (epoch.cache.verdict == last->cache.verdict) most = std::max(most, epoch.samples_per_second());
+        }
+    }
+    return most * result.step_seconds / static_cast<double>(result.batch_size);
+}
+
 unsigned accelerators_with_margin(double accelerators_sustained) {
     const double most = std::floor(accelerators_sustained / kRateDifference);
     return most < 1 ? 0 : static_cast<unsigned>(std::min(most, 1e9));

@@ -12,6 +12,7 @@ namespace feedline {
 
 inline constexpr double kBusyEnough = 0.02;     // idle below this: the accelerator itself is the limit
 inline constexpr double kRateDifference = 1.1;  // rates closer than this factor count as the same
+inline constexpr std::uint64_t kFewSteps = 20;  // steady steps an accelerator; a run with fewer is called short
 
 // From the last epoch and the controls. With a step time, `idle` being the steady one:
 //     accelerator   idle is below 2 %
@@ -48,6 +49,11 @@ Cause largest_cause(const Causes& causes);
 // By how much the steady idle of the last epoch may be off: twice the standard error of the mean step-to-step time,
 // as a fraction. Absent where the steps are too few or not recorded.
 std::optional<double> steady_noise(const Result& result, const EpochResult& epoch);
+
+// How many of the workload's accelerators the loader keeps busy: its rate without steps over what one of them asks for,
+// and at least what the run itself reached in any epoch under the same state of the cache, for what was seen can be
+// had. Absent at step time 0, without that rate, and where that control met another cache than the run.
+std::optional<double> accelerators_sustained(const Result& result);
 
 // The most accelerators whose demand stays below the rate by the factor that counts as a difference.
 unsigned accelerators_with_margin(double accelerators_sustained);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "bench/bottleneck.h"
 #include "bench/control_times.h"
 #include "bench/copies_alone.h"
 #include "bench/dataset_slice.h"
@@ -282,15 +283,12 @@ void measure_controls(Workbench& bench, Result& result, NullStorageMemory* memor
     Controls& controls = result.controls;
     controls.null_storage = measure("storage that costs nothing", [&] { return controller.null_storage(); });
     controls.null_step = measure("no step", [&] { return controller.null_step(); });
-    if (result.step_seconds > 0 && controls.null_step && controls.null_step->samples_per_second) {
-        if (!controls.null_step->other_cache) {
-            const double demand = static_cast<double>(result.batch_size) / result.step_seconds;
-            result.accelerators_sustained = *controls.null_step->samples_per_second / demand;
-        } else {
-            result.notes.push_back(
-                "how many accelerators this tier sustains is left open, since the loader alone found "
-                "another cache than the run: use --cache cold or warm");
-        }
+    result.accelerators_sustained = accelerators_sustained(result);
+    if (result.step_seconds > 0 && controls.null_step && controls.null_step->other_cache) {
+        result.notes.emplace_back(
+            "how many accelerators this tier sustains is left open, since the loader alone found another cache than "
+            "the "
+            "run: use --cache cold or warm");
     }
     controls.h2d = measure("copies alone", [&] { return controller.h2d(); });
     controls.serial = measure("nothing overlapped", [&] { return controller.serial(); });

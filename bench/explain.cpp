@@ -13,8 +13,6 @@
 namespace feedline {
 namespace {
 
-constexpr std::uint64_t kFewSteps = 20;  // steady steps an accelerator below which a figure is called short
-
 bool from_memory(const EpochResult& epoch) {
     return epoch.cache.verdict == "warm";
 }
@@ -65,14 +63,12 @@ std::string reading_advice(const Result& result, const EpochResult& epoch) {
     const double mean_bytes = share(static_cast<double>(epoch.bytes), static_cast<double>(epoch.samples));
     constexpr double kRequestBoundBytes = 1 << 20;
     constexpr double kManyReads = 0.5;  // a sample
-    if (epoch.device_reads && epoch.samples > 0 && mean_bytes < kRequestBoundBytes) {
-        const double reads = static_cast<double>(*epoch.device_reads) / static_cast<double>(epoch.samples);
-        if (reads >= kManyReads) {
-            return fmt::format(
-                "each sample of {} costs {:.2f} device reads, so pack the small files into shards, or use a tier with "
-                "more requests a second",
-                format_size(mean_bytes), reads);
-        }
+    const double reads = epoch.device_reads_per_sample().value_or(0);
+    if (reads >= kManyReads && mean_bytes < kRequestBoundBytes) {
+        return fmt::format(
+            "each sample of {} costs {:.2f} device reads, so pack the small files into shards, or use a tier with "
+            "more requests a second",
+            format_size(mean_bytes), reads);
     }
     if (causes[Cause::open] > causes[Cause::read]) {
         return "most of it is opening files: pack them into shards, so that fewer are opened";
@@ -303,9 +299,9 @@ std::string open_question(const Result& result, const EpochResult& epoch, const 
     if (reads_ahead_of(result, epoch)) {
         return fmt::format(
             "idle {}, and steady idle only {}: the run is little longer than what is read ahead, so that says nothing. "
-            "Next: {}, or leave out --no-controls.",
-            format_percent(epoch.idle.fraction), format_percent(*epoch.idle.steady_fraction),
-            run_longer(result, epoch));
+            "Next: {}{}.",
+            format_percent(epoch.idle.fraction), format_percent(*epoch.idle.steady_fraction), run_longer(result, epoch),
+            result.controls.null_step ? "" : ", or leave out --no-controls");
     }
     if (result.step_seconds > 0 && !epoch.idle.steady_fraction) {
         return fmt::format(

@@ -134,9 +134,13 @@ void visit_options(Options& o, Visitor&& visit) {
 
     visit(OptionInfo{"epochs", "N", "passes over the dataset", run}, o.epochs);
     visit(OptionInfo{"rounds", "N", "repetitions of the whole measurement", run}, o.rounds);
-    visit(OptionInfo{"steps", "N", "end each epoch after so many steps", run, "the whole epoch"}, o.steps);
+    visit(OptionInfo{"steps", "N", "end each epoch after so many steps, of all accelerators together", run,
+                     "the whole epoch"},
+          o.steps);
     visit(OptionInfo{"duration", "TIME", "end each epoch after this time (s, m)", run, "none"}, o.duration_ns);
-    visit(OptionInfo{"warmup-steps", "N", "steps that the steady figures leave out", run, "0", true}, o.warmup_steps);
+    visit(OptionInfo{"warmup-steps", "N", "steps, of all accelerators together, that the steady figures leave out", run,
+                     "0", true},
+          o.warmup_steps);
     visit(OptionInfo{"controls", "", "measure what the harness, the cache and the copy reach by themselves", run},
           o.controls);
 

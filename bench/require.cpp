@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
+#include <iterator>
 #include <utility>
 
+#include "bench/quantity.h"
 #include "core/error.h"
 #include "core/similar.h"
-#include "core/units.h"
 
 namespace feedline {
 namespace {
@@ -33,29 +32,6 @@ std::string_view trim(std::string_view text) {
     while (text.starts_with(' ')) text.remove_prefix(1);
     while (text.ends_with(' ')) text.remove_suffix(1);
     return text;
-}
-
-std::optional<double> number(std::string_view text) {
-    double value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || rest != end || !std::isfinite(value)) return std::nullopt;
-    return value;
-}
-
-// Figures that are shares of a whole, and so can be given in percent.
-bool is_share(std::string_view path) {
-    return path.ends_with("fraction") || path.find("utilization") != std::string_view::npos || path == "drift" ||
-           path.ends_with("resident_before");
-}
-
-// A number, or percent of a share.
-std::optional<double> number_for(std::string_view path, std::string_view text) {
-    if (!text.ends_with('%')) return number(text);
-    text.remove_suffix(1);
-    const std::optional<double> percent = number(trim(text));
-    if (!percent || !is_share(path)) return std::nullopt;
-    return *percent / 100;
 }
 
 // The value at a dotted path; nullptr when there is none.
@@ -132,12 +108,6 @@ std::string no_such_figure(std::string_view path) {
     return fmt::format("a result has no figure '{}'{}", printable(path), did_you_mean(path, known));
 }
 
-// "0.25 (25.0 %)", "20116.2".
-std::string shown(std::string_view path, double value) {
-    std::string text = fmt::format("{:.6g}", value);
-    return is_share(path) ? fmt::format("{} ({})", text, format_percent(value)) : text;
-}
-
 // Empty: it holds. Otherwise what was found.
 std::string judge(const Requirement& requirement, const Json& figure) {
     if (figure.is_null()) return "nothing, for it could not be seen";
@@ -149,9 +119,10 @@ std::string judge(const Requirement& requirement, const Json& figure) {
         return figure.get<bool>() == (requirement.value == "true") ? "" : figure.get<bool>() ? "true" : "false";
     }
     const double left = figure.is_boolean() ? (figure.get<bool>() ? 1 : 0) : figure.get<double>();
-    const std::optional<double> right = number_for(requirement.path, requirement.value);
+    const Quantity quantity = quantity_of(requirement.path);
+    const std::optional<double> right = parse_quantity(quantity, requirement.value);
     if (right && compare(requirement.comparison, left, *right)) return {};
-    return shown(requirement.path, left);
+    return show_quantity(quantity, left);
 }
 
 struct Figure {
@@ -165,10 +136,10 @@ constexpr std::array kFigures{
     Figure{"idle.steady_fraction", "the same once warmed up", "idle.steady_fraction<1%"},
     Figure{"utilization.mlperf", "busy share as MLPerf Storage counts it", "utilization.mlperf>=90%"},
     Figure{"samples_per_second", "samples that reached the accelerators", "samples_per_second>=20000"},
-    Figure{"bytes_per_second", "their bytes", "bytes_per_second>=2e9"},
-    Figure{"seconds", "length of the epoch", "seconds<=90"},
+    Figure{"bytes_per_second", "their bytes", "bytes_per_second>=2GB/s"},
+    Figure{"seconds", "length of the epoch", "seconds<=90s"},
     Figure{"cache.verdict", "cold, mixed, warm or unknown", "cache.verdict==cold"},
-    Figure{"latency_ns.read.p99", "99 of 100 reads took no longer, in nanoseconds", "latency_ns.read.p99<=5e6"},
+    Figure{"latency_ns.read.p99", "99 of 100 reads took no longer", "latency_ns.read.p99<=5ms"},
     Figure{"requests.device_reads_per_sample", "reads that the device completed for a sample",
            "requests.device_reads_per_sample<=1.1"},
     Figure{"skipped_samples", "left out by --on-error skip", "skipped_samples==0"},
@@ -209,11 +180,10 @@ Requirement parse_requirement(std::string_view text) {
     }
     // What is null in the schema may hold a number or a word.
     if (figure->is_null() && requirement.comparison == Comparison::equal) return requirement;
-    if (number_for(requirement.path, requirement.value)) return requirement;
-    if (requirement.value.ends_with('%') && !is_share(requirement.path)) {
-        throw refuse(fmt::format("{} is no share, so it cannot be given in percent", requirement.path));
-    }
-    throw refuse(fmt::format("'{}' is not a number", printable(requirement.value)));
+    const Quantity quantity = quantity_of(requirement.path);
+    if (parse_quantity(quantity, requirement.value)) return requirement;
+    throw refuse(fmt::format("{} is compared with {}, and '{}' is none", requirement.path, how_to_write(quantity),
+                             printable(requirement.value)));
 }
 
 std::string list_figures() {
@@ -223,7 +193,9 @@ std::string list_figures() {
     }
     return text +
            "\nAny figure of the JSON will do: dots lead into an entry of `epochs`, or into a result. Comparisons are\n"
-           "<= >= < > and ==; shares can be given in percent. It must hold for every result and every epoch.";
+           "<= >= < > and ==. Shares can be given in percent, and times, sizes and rates with a unit; a number without "
+           "one is\n"
+           "in the unit of the JSON. It must hold for every result and every epoch.";
 }
 
 std::vector<Requirement> requirements_of(const BenchOptions& options) {
@@ -240,7 +212,7 @@ std::vector<Requirement> requirements_of(const BenchOptions& options) {
     return all;
 }
 
-std::vector<std::string> missed(const Requirement& requirement, const std::vector<Result>& results) {
+std::vector<std::string> missed(const Requirement& requirement, const Result& result) {
     std::vector<std::string> lines;
     const auto check = [&](const Json& json, bool measured, const std::string& where) {
         const Json* figure = find(json, requirement.path);
@@ -252,23 +224,30 @@ std::vector<std::string> missed(const Requirement& requirement, const std::vecto
         }
         return true;
     };
-    for (const Result& result : results) {
-        bool in_epochs = false;
-        for (std::size_t r = 0; r < result.rounds.size(); ++r) {
-            for (std::size_t e = 0; e < result.rounds[r].size(); ++e) {
-                std::string where = result.name;
-                if (result.rounds.size() > 1) where += fmt::format(", round {}", r + 1);
-                if (result.rounds[r].size() > 1) where += fmt::format(", epoch {}", e + 1);
-                in_epochs |= check(to_json(result.rounds[r][e]), result.rounds[r][e].measured(), where);
-            }
-        }
-        if (in_epochs) continue;
-        if (!check(to_json(result), true, result.name)) {
-            lines.push_back(fmt::format("required {}{}, found nothing, for it was not measured, in {}",
-                                        requirement.text, requirement.reason, result.name));
+    bool in_epochs = false;
+    for (std::size_t r = 0; r < result.rounds.size(); ++r) {
+        for (std::size_t e = 0; e < result.rounds[r].size(); ++e) {
+            std::string where = result.name;
+            if (result.rounds.size() > 1) where += fmt::format(", round {}", r + 1);
+            if (result.rounds[r].size() > 1) where += fmt::format(", epoch {}", e + 1);
+            in_epochs |= check(to_json(result.rounds[r][e]), result.rounds[r][e].measured(), where);
         }
     }
+    if (!in_epochs && !check(to_json(result), true, result.name)) {
+        lines.push_back(fmt::format("required {}{}, found nothing, for it was not measured, in {}", requirement.text,
+                                    requirement.reason, result.name));
+    }
     return lines;
+}
+
+void judge_requirements(const BenchOptions& options, std::vector<Result>& results) {
+    const std::vector<Requirement> all = requirements_of(options);
+    for (Result& result : results) {
+        for (const Requirement& requirement : all) {
+            std::vector<std::string> lines = missed(requirement, result);
+            std::move(lines.begin(), lines.end(), std::back_inserter(result.missed_requirements));
+        }
+    }
 }
 
 }  // namespace feedline

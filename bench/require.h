@@ -18,12 +18,12 @@ struct Requirement {
     std::string text;  // as given
     std::string path;
     Comparison comparison = Comparison::less_equal;
-    std::string value;   // a number, a share in percent, or for == also a word: cache.verdict==cold
+    std::string value;   // a number, with a unit where the figure has one, or for == also a word: cache.verdict==cold
     std::string reason;  // why it is there, where nobody typed it; else empty
 };
 
 // Throws Error{usage}: no comparison, no such figure in the schema (with those that come near), not a number where one
-// is needed, percent of what is no share.
+// is needed, a unit of another kind than the figure's.
 Requirement parse_requirement(std::string_view text);
 
 // All that were asked for. Who asks for a cold cache and for a check asks that the run be cold, so that is added,
@@ -32,8 +32,11 @@ Requirement parse_requirement(std::string_view text);
 // --require. Throws Error{usage}.
 std::vector<Requirement> requirements_of(const BenchOptions& options);
 
-// One line for each result and epoch that misses it: what was required, what was found, and where. A figure that could
-// not be seen misses every requirement, and so does every figure of an epoch in which no step was over.
-std::vector<std::string> missed(const Requirement& requirement, const std::vector<Result>& results);
+// One line for each epoch that misses it, or for the result: what was required, what was found, and where. A figure
+// that could not be seen misses every requirement, and so does every figure of an epoch in which no step was over.
+std::vector<std::string> missed(const Requirement& requirement, const Result& result);
+
+// Fills every result's missed_requirements by requirements_of(options).
+void judge_requirements(const BenchOptions& options, std::vector<Result>& results);
 
 }  // namespace feedline

@@ -126,7 +126,7 @@ LatencyFigures latency_figures(const Histogram& histogram) {
 }
 
 std::optional<double> EpochResult::device_reads_per_sample() const {
-    if (!device_reads || samples_read == 0) return std::nullopt;
+    if (!device_reads || samples == 0 || samples_read == 0) return std::nullopt;
     return static_cast<double>(*device_reads) / static_cast<double>(samples_read);
 }
 
@@ -209,6 +209,9 @@ nlohmann::ordered_json to_json(const Result& result) {
     Json notes = Json::array();
     for (const std::string& note : result.notes) notes.push_back(printable(note));
     json["notes"] = std::move(notes);
+    Json missed = Json::array();
+    for (const std::string& line : result.missed_requirements) missed.push_back(printable(line));
+    json["missed_requirements"] = std::move(missed);
     json["config"] = result.config;
     json["dataset"] = dataset_json(result);
     json["device"] = {{"kind", result.device_kind}, {"name", result.device_name}};

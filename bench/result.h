@@ -86,9 +86,10 @@ struct Result {
     std::string engine;    // in effect
     std::string workload;  // preset, "custom" (a step time of the user's), or "rate" (step time 0)
     RunStatus status = RunStatus::ok;
-    std::string error;               // of a failed one: the line that was printed
-    nlohmann::ordered_json config;   // every option in effect
-    std::vector<std::string> notes;  // fallbacks and warnings, each one sentence
+    std::string error;                             // of a failed one: the line that was printed
+    nlohmann::ordered_json config;                 // every option in effect
+    std::vector<std::string> notes;                // fallbacks and warnings, each one sentence
+    std::vector<std::string> missed_requirements;  // missed(); empty as well where nothing was required, or judged
     DatasetInfo dataset;
     TierInfo tier;
     std::string device_kind;  // "cuda" | "emulated"

@@ -11,7 +11,9 @@
 #include "bench/bottleneck.h"
 #include "bench/controls.h"
 #include "bench/interruptible.h"
+#include "bench/notes.h"
 #include "bench/outputs.h"
+#include "bench/require.h"
 #include "bench/workbench.h"
 #include "core/failure_words.h"
 #include "core/presets.h"
@@ -173,31 +175,6 @@ Result described(const Combination& combination, DeviceKind device) {
     return result;
 }
 
-void add_epoch_notes(Result& result, const BenchOptions& options) {
-    const EpochResult* last = result.last_epoch();
-    if (last == nullptr) return;
-    constexpr double kDriftWorthSaying = 0.05;
-    if (last->idle.drift && std::fabs(*last->idle.drift) > kDriftWorthSaying) {
-        result.notes.push_back(fmt::format("not steady: the second half of the steps ran {} {} than the first",
-                                           format_percent(std::fabs(*last->idle.drift)),
-                                           *last->idle.drift > 0 ? "faster" : "slower"));
-    }
-    if (last->skipped_samples > 0) {
-        std::string note = fmt::format("{} samples skipped", format_count(static_cast<double>(last->skipped_samples)));
-        for (const Oddity& failure : last->failures) {
-            note += fmt::format("; {} {}, first {}", failure.count, failure.kind, printable(failure.example));
-        }
-        result.notes.push_back(note);
-    }
-    if (options.decode == DecodeMode::crc) {
-        result.notes.push_back("CRC32C was computed, and nothing compared: small files carry no checksum");
-    }
-    const double largest = *std::max_element(last->idle.by_cause.ns.begin(), last->idle.by_cause.ns.end());
-    if (last->idle.by_cause[Cause::other] > 0 && last->idle.by_cause[Cause::other] == largest) {
-        result.notes.push_back("most of the idle time could not be placed");
-    }
-}
-
 // Of an epoch that --duration cut before a step was over. What it says of idle time is true, and no figure of a run.
 Error nothing_measured(const EpochResult& epoch, const BenchOptions& options) {
     const std::string within = "within --duration " + format_time(options.duration_ns);
@@ -250,7 +227,9 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
             result.device_name = bench.device_name();
             measure_epochs(bench, result);
             epochs_done = true;
-            add_epoch_notes(result, combination.options);
+            for (std::string& note : epoch_notes(result, combination.options)) {
+                result.notes.push_back(std::move(note));
+            }
             if (combination.options.controls) measure_controls(bench, result, memory);
         } catch (...) {
             stuck = bench.stuck();
@@ -335,6 +314,8 @@ BenchOutcome run_bench(const BenchOptions& options, const Capabilities& machine,
         observer.finished(outcome.file.results.back());
         if (!went_on) outcome.interrupted = true;
     }
+    // Of an interrupted run nothing is judged.
+    if (!outcome.interrupted) judge_requirements(options, outcome.file.results);
     return outcome;
 }
 

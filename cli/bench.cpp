@@ -13,7 +13,6 @@
 #include "bench/report/csv.h"
 #include "bench/report/progress.h"
 #include "bench/report/table.h"
-#include "bench/require.h"
 #include "bench/run.h"
 #include "cli/command.h"
 #include "core/status_line.h"
@@ -91,10 +90,10 @@ void write_files(const BenchOptions& options, const ResultFile& file) {
 }
 
 // Says what is missed; true when something is.
-bool report_missed(const BenchOptions& options, const ResultFile& file) {
+bool report_missed(const ResultFile& file) {
     bool any = false;
-    for (const Requirement& requirement : requirements_of(options)) {
-        for (const std::string& line : missed(requirement, file.results)) {
+    for (const Result& result : file.results) {
+        for (const std::string& line : result.missed_requirements) {
             fmt::print(stderr, "feedline: {}\n", printable(line));
             any = true;
         }
@@ -142,7 +141,7 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
         fmt::print(stderr, "feedline: nothing was measured: {}\n", printable(outcome.file.skipped.front().reason));
         return early;
     }
-    return {exit_code(outcome, report_missed(options, outcome.file)), early.at_once};
+    return {exit_code(outcome, report_missed(outcome.file)), early.at_once};
 }
 
 }  // namespace

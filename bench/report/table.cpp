@@ -503,6 +503,9 @@ std::string render_table(const ResultFile& file, std::size_t columns) {
         const std::string warning = headline_warning(result);
         if (is_not_cold(warning)) out += wrapped("! ", printable(result.name) + ": " + warning, columns);
     }
+    for (const Result& result : file.results) {
+        for (const std::string& line : result.missed_requirements) out += wrapped("! ", printable(line), columns);
+    }
     std::set<std::string> said;
     for (const Result& result : file.results) {
         const std::string line = workload_line(result);

@@ -172,5 +172,26 @@ TEST(Bottleneck, TheAcceleratorsToTryLeaveAMargin) {
     }
 }
 
+TEST(Bottleneck, WhatTheRunReachedIsSustainedWhateverTheControlSays) {
+    Result result = test::hand_made_result();  // 134 samples/s are asked for
+    result.controls.null_step->samples_per_second = 201;
+    EXPECT_DOUBLE_EQ(*accelerators_sustained(result), 1.5);
+    result.controls.null_step->samples_per_second = 67;  // it met a slow moment: the run itself had 100
+    EXPECT_DOUBLE_EQ(*accelerators_sustained(result), 100 / 134.0);
+    EpochResult earlier = test::hand_made_epoch();
+    earlier.samples = 1300;
+    result.rounds.insert(result.rounds.begin(), {earlier});
+    EXPECT_DOUBLE_EQ(*accelerators_sustained(result), 130 / 134.0);
+    result.rounds[0][0].cache.verdict = "warm";
+    EXPECT_DOUBLE_EQ(*accelerators_sustained(result), 100 / 134.0) << "memory's rate is not the storage's";
+    result.controls.null_step->other_cache = true;
+    EXPECT_FALSE(accelerators_sustained(result));
+    result.controls.null_step.reset();
+    EXPECT_FALSE(accelerators_sustained(result));
+    result = test::hand_made_result();
+    result.step_seconds = 0;
+    EXPECT_FALSE(accelerators_sustained(result));
+}
+
 }  // namespace
 }  // namespace feedline

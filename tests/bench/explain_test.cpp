@@ -96,6 +96,7 @@ TEST(Explain, WhatReadingAheadHidIsJudgedByTheRate) {
     EXPECT_THAT(judged(result), StartsWith("The accelerator is the limit"));
     result.accelerators_sustained.reset();
     EXPECT_THAT(judged(result), AllOf(HasSubstr("little longer than what is read ahead"), Not(HasSubstr("keeps up"))));
+    EXPECT_THAT(judged(result), Not(HasSubstr("--no-controls"))) << "they were not left out";
     epoch_of(result).idle.by_cause = {};
     epoch_of(result).idle.by_cause[Cause::h2d] = epoch_of(result).idle.idle_ns;
     EXPECT_THAT(judged(result), StartsWith("The accelerator is the limit")) << "the loader was never late";

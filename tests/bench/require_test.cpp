@@ -2,29 +2,55 @@
 
 #include <gtest/gtest.h>
 
+#include "bench/report/table.h"
 #include "core/error.h"
 #include "tests/bench/hand_made.h"
 
 namespace feedline {
 namespace {
 
+std::vector<std::string> missed_in(std::string_view text, const std::vector<Result>& results) {
+    std::vector<std::string> all;
+    for (const Result& result : results) {
+        for (std::string& line : missed(parse_requirement(text), result)) all.push_back(std::move(line));
+    }
+    return all;
+}
+
 std::size_t misses(std::string_view text, const std::vector<Result>& results) {
-    return missed(parse_requirement(text), results).size();
+    return missed_in(text, results).size();
 }
 
 TEST(Require, ComparesWithEachOperator) {
     const std::vector<Result> results{test::hand_made_result()};
-    for (const char* holds :
-         {"idle.fraction<=0.25", "idle.fraction>=0.25", "idle.fraction==0.25", "idle.fraction<0.26",
-          "idle.fraction>0.24", " idle.fraction  <=  0.25 ", "samples_per_second>=100",
-          "controls.warm.utilization>=0.99", "requests.device_reads_per_sample<=1.02", "cache.verdict==cold",
-          "bottleneck==storage", "samples_delivered_once==true", "accelerators_sustained>0.5", "idle.fraction<=25%",
-          "idle.fraction < 26 %", "utilization.mlperf>=79.9%", "controls.warm.utilization>=99%",
-          "latency_ns.read.p99<=1e7", "config.queue_depth==64"}) {
+    for (const char* holds : {"idle.fraction<=0.25",
+                              "idle.fraction>=0.25",
+                              "idle.fraction==0.25",
+                              "idle.fraction<0.26",
+                              "idle.fraction>0.24",
+                              " idle.fraction  <=  0.25 ",
+                              "samples_per_second>=100",
+                              "controls.warm.utilization>=0.99",
+                              "requests.device_reads_per_sample<=1.02",
+                              "cache.verdict==cold",
+                              "bottleneck==storage",
+                              "samples_delivered_once==true",
+                              "accelerators_sustained>0.5",
+                              "idle.fraction<=25%",
+                              "idle.fraction < 26 %",
+                              "utilization.mlperf>=79.9%",
+                              "controls.warm.utilization>=99%",
+                              "latency_ns.read.p99<=1e7",
+                              "latency_ns.read.p99<=9ms",
+                              "seconds<=10s",
+                              "bytes_per_second>=10MB/s",
+                              "h2d_bytes>95MiB",
+                              "config.queue_depth==64"}) {
         EXPECT_EQ(misses(holds, results), 0U) << holds;
     }
     for (const char* fails : {"idle.fraction<=0.2", "idle.fraction>=0.3", "idle.fraction==0.2", "idle.fraction<0.25",
-                              "idle.fraction>0.25", "cache.verdict==warm", "samples_delivered_once==false"}) {
+                              "idle.fraction>0.25", "cache.verdict==warm", "samples_delivered_once==false",
+                              "latency_ns.read.p99<=8999us", "seconds<9.99s", "bytes_per_second>=10.1MB/s"}) {
         EXPECT_EQ(misses(fails, results), 1U) << fails;
     }
 }
@@ -37,7 +63,7 @@ TEST(Require, MustHoldForEveryResultAndEveryEpoch) {
     Result other = test::hand_made_result();
     other.name = "tape/files/uring/custom";
     other.rounds = {{slow}};
-    const std::vector<std::string> lines = missed(parse_requirement("idle.fraction<=0.3"), {result, other});
+    const std::vector<std::string> lines = missed_in("idle.fraction<=0.3", {result, other});
     ASSERT_EQ(lines.size(), 3U);
     EXPECT_EQ(lines[0],
               "required idle.fraction<=0.3, found 0.5 (50.0 %), in disk/files/uring/custom, round 1, epoch 2");
@@ -68,9 +94,9 @@ TEST(Require, AnEpochWithoutAStepHasNoFigureThatHolds) {
 
 TEST(Require, WhatIsNoShareIsFoundAsItIs) {
     const std::vector<Result> results{test::hand_made_result()};
-    EXPECT_EQ(missed(parse_requirement("samples_per_second>=1000"), results).front(),
+    EXPECT_EQ(missed_in("samples_per_second>=1000", results).front(),
               "required samples_per_second>=1000, found 100, in disk/files/uring/custom");
-    EXPECT_EQ(missed(parse_requirement("cache.verdict==warm"), results).front(),
+    EXPECT_EQ(missed_in("cache.verdict==warm", results).front(),
               "required cache.verdict==warm, found cold, in disk/files/uring/custom");
 }
 
@@ -83,7 +109,7 @@ TEST(Require, ARunThatAskedForColdAndWasNotNeverPasses) {
     const auto misses = [&] {
         std::vector<std::string> all;
         for (const Requirement& one : requirements_of(options)) {
-            for (std::string& line : missed(one, {result})) all.push_back(std::move(line));
+            for (std::string& line : missed(one, result)) all.push_back(std::move(line));
         }
         return all;
     };
@@ -100,6 +126,34 @@ TEST(Require, ARunThatAskedForColdAndWasNotNeverPasses) {
     options.require.pop_back();
     options.cache = CacheMode::as_is;
     EXPECT_TRUE(misses().empty());
+}
+
+TEST(Require, AUnitOfAnotherKindIsRefusedByTheOneThatFits) {
+    try {
+        parse_requirement("latency_ns.read.p99<=5MB");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_STREQ(
+            error.what(),
+            "--require 'latency_ns.read.p99<=5MB': latency_ns.read.p99 is compared with a time such as 5ms, or "
+            "a number of nanoseconds, and '5MB' is none");
+    }
+}
+
+TEST(Require, WhatIsMissedStandsInItsResult) {
+    BenchOptions options;
+    options.require = {"idle.fraction<=5%", "seconds<=90s", "latency_ns.read.p99<=5ms"};
+    std::vector<Result> results{test::hand_made_result(), test::hand_made_result()};
+    results[1].rounds[0][0].idle.fraction = 0.01;
+    judge_requirements(options, results);
+    EXPECT_EQ(results[0].missed_requirements,
+              (std::vector<std::string>{
+                  "required idle.fraction<=5%, found 0.25 (25.0 %), in disk/files/uring/custom",
+                  "required latency_ns.read.p99<=5ms, found 9e+06 (9.00 ms), in disk/files/uring/custom"}));
+    EXPECT_EQ(results[1].missed_requirements.size(), 1U);
+    EXPECT_EQ(to_json(results[1])["missed_requirements"].size(), 1U);
+    const std::string table = render_table({test::hand_made_context(), results, {}}, 100);
+    EXPECT_EQ(table.rfind("! required idle.fraction<=5%, found 0.25 (25.0 %)", 0), 0U) << table;
 }
 
 TEST(Require, TheListShowsWhatCanBeRequired) {
@@ -133,10 +187,27 @@ TEST(Require, AMistypedFigureIsRecognised) {
 }
 
 TEST(Require, NonsenseIsRefused) {
-    for (const char* text :
-         {"", "idle.fraction", "<=0.05", "idle.fraction<=", "idle.fraction<=x", "idle.fraction=0.05", "idle<=1",
-          "idle.fraction.x<=1", "nothing<=1", "cache.verdict<=1", "cache.verdict==", "idle.fraction<=nan", "epochs<=1",
-          "idle.fraction<=1<=2", "samples_per_second>=5%", "idle.fraction<=x%", "idle.fraction<=%"}) {
+    for (const char* text : {"",
+                             "idle.fraction",
+                             "<=0.05",
+                             "idle.fraction<=",
+                             "idle.fraction<=x",
+                             "idle.fraction=0.05",
+                             "idle<=1",
+                             "idle.fraction.x<=1",
+                             "nothing<=1",
+                             "cache.verdict<=1",
+                             "cache.verdict==",
+                             "idle.fraction<=nan",
+                             "epochs<=1",
+                             "idle.fraction<=1<=2",
+                             "samples_per_second>=5%",
+                             "idle.fraction<=x%",
+                             "idle.fraction<=%",
+                             "latency_ns.read.p99<=5MB",
+                             "bytes_per_second>=1s",
+                             "samples_per_second>=1GB/s",
+                             "idle.fraction<=5ms"}) {
         try {
             parse_requirement(text);
             ADD_FAILURE() << "accepted '" << text << "'";

@@ -80,6 +80,8 @@ const std::pair<const char*, const char*> kSchema[] = {
     {"results.[].epochs.[].cache.logical_bytes", "number"},
     {"results.[].epochs.[].cache.least_bytes", "number"},
     {"results.[].epochs.[].cache.witness", "string"},
+    {"results.[].epochs.[].cache.reason", "string?"},
+    {"results.[].missed_requirements", "array"},
     {"results.[].epochs.[].slot_wait_seconds", "number"},
     {"results.[].epochs.[].oversleep_seconds", "number"},
     {"results.[].epochs.[].h2d_bytes", "number"},

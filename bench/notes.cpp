@@ -1,0 +1,78 @@
+#include "bench/notes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "bench/bottleneck.h"
+#include "core/units.h"
+
+namespace feedline {
+namespace {
+
+std::string count(std::uint64_t number) {
+    return format_count(static_cast<double>(number));
+}
+
+// "8 steps (2,000 samples in batches of 256)".
+std::string whole_epoch(std::uint64_t batches, const Result& result, const BenchOptions& options) {
+    const std::string share = options.world > 1 ? fmt::format(", shared by {} ranks", options.world) : "";
+    return fmt::format("{} steps ({} samples in batches of {}{})", count(batches), count(result.dataset.samples),
+                       count(options.batch_size), share);
+}
+
+// What was asked for and is more than an epoch has.
+void add_limits(std::vector<std::string>& notes, const Result& result, const EpochResult& epoch,
+                const BenchOptions& options) {
+    OrderOptions order;
+    order.batch_size = options.batch_size;
+    order.world = options.world;
+    const std::uint64_t batches = Order(result.dataset.samples, order).batches();
+    const std::string longer = "; more take a larger dataset, a smaller --batch-size or more --epochs";
+    if (options.steps > batches) {
+        notes.push_back(fmt::format("--steps {}: an epoch has only {}, so {} were run{}", count(options.steps),
+                                    whole_epoch(batches, result, options), count(epoch.steps), longer));
+    }
+    const bool over_before = epoch.seconds < to_seconds(options.duration_ns) && epoch.steps == batches;
+    if (options.duration_ns > 0 && over_before) {
+        notes.push_back(fmt::format("--duration {}: the epoch was over after {}, for it has only {}{}",
+                                    format_time(options.duration_ns),
+                                    format_time(std::llround(epoch.seconds * kNanosecondsPerSecond)),
+                                    whole_epoch(batches, result, options), longer));
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> epoch_notes(const Result& result, const BenchOptions& options) {
+    std::vector<std::string> notes;
+    const EpochResult* last = result.last_epoch();
+    if (last == nullptr) return notes;
+    add_limits(notes, result, *last, options);
+    constexpr double kDriftWorthSaying = 0.05;
+    // Of a few steps the verdict says that they are few, and halves of them say nothing.
+    const bool long_enough = last->idle.steady_steps >= kFewSteps * std::max(1U, result.accelerators);
+    if (long_enough && last->idle.drift && std::fabs(*last->idle.drift) > kDriftWorthSaying) {
+        notes.push_back(fmt::format("not steady: the second half of the steps ran {} {} than the first",
+                                    format_percent(std::fabs(*last->idle.drift)),
+                                    *last->idle.drift > 0 ? "faster" : "slower"));
+    }
+    if (last->skipped_samples > 0) {
+        std::string note = fmt::format("{} samples skipped", count(last->skipped_samples));
+        for (const Oddity& failure : last->failures) {
+            note += fmt::format("; {} {}, first {}", failure.count, failure.kind, printable(failure.example));
+        }
+        notes.push_back(std::move(note));
+    }
+    if (options.decode == DecodeMode::crc) {
+        notes.emplace_back("CRC32C was computed, and nothing compared: small files carry no checksum");
+    }
+    const double largest = *std::max_element(last->idle.by_cause.ns.begin(), last->idle.by_cause.ns.end());
+    if (last->idle.by_cause[Cause::other] > 0 && last->idle.by_cause[Cause::other] == largest) {
+        notes.emplace_back("most of the idle time could not be placed");
+    }
+    return notes;
+}
+
+}  // namespace feedline
