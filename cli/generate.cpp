@@ -74,12 +74,20 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("--threads", options.threads, "writing threads (default as many as cores)")
         ->type_name("N")
         ->check(at_least_one());
-    CLI::Option* workload =
-        app.add_option("--workload", arguments.workload, "sizes and number of samples of a published workload")
-            ->type_name("NAME")
-            ->excludes(samples)
-            ->excludes(size)
-            ->excludes(deviation);
+    CLI::Option* workload = app.add_option_function<std::string>(
+                                   "--workload",
+                                   [&arguments](const std::string& name) {
+                                       // Ends parsing, prints, and exits with 0, whatever else is missing.
+                                       if (name == "help" || name == "list") {
+                                           throw CLI::CallForVersion(list_workload_datasets(), CLI::ExitCodes::Success);
+                                       }
+                                       arguments.workload = name;
+                                   },
+                                   "sizes and number of samples of a published workload; `help` lists them")
+                                ->type_name("NAME")
+                                ->excludes(samples)
+                                ->excludes(size)
+                                ->excludes(deviation);
     app.add_option("--scale", arguments.scale, "with --workload: times as many samples (default 1)")
         ->type_name("F")
         ->needs(workload);

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+#include <vector>
 
 #include "core/error.h"
+#include "core/similar.h"
 
 namespace feedline {
 namespace {
@@ -326,12 +329,11 @@ std::span<const Preset> presets() {
 const Preset& find_preset(std::string_view name) {
     const auto found = std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& p) { return p.name == name; });
     if (found != kPresets.end()) return *found;
-    std::string known;
-    for (const Preset& preset : kPresets) {
-        if (!known.empty()) known += ' ';
-        known += preset.name;
-    }
-    throw Error(ErrorKind::usage, fmt::format("no workload '{}'; there are: {}", printable(name), known));
+    std::vector<std::string> known;
+    for (const Preset& preset : kPresets) known.emplace_back(preset.name);
+    throw Error(ErrorKind::usage, fmt::format("no workload '{}'{} (there are: {})", printable(name),
+                                              did_you_mean(name, known), fmt::join(known, " ")))
+        .advise("--workload help tells what they are");
 }
 
 }  // namespace feedline

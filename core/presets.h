@@ -40,7 +40,7 @@ struct Preset {
 // All of them, by model, then by accelerator.
 std::span<const Preset> presets();
 
-// Throws Error{usage} that lists the known names.
+// Throws Error{usage} with the names that come near, and all that are known.
 const Preset& find_preset(std::string_view name);
 
 }  // namespace feedline

@@ -37,6 +37,9 @@ struct GenerateOptions {
 // nobody writes 4.8 billion files by accident.
 GenerateOptions generate_options_for(const Preset& preset, std::optional<double> scale);
 
+// The published workloads, and what each makes: lines of text, the last without a newline.
+std::string list_workload_datasets();
+
 struct GenerateProgress {
     std::uint64_t files = 0;
     std::uint64_t bytes = 0;

@@ -16,6 +16,20 @@ constexpr double kMostSamples = 0x1p53;  // beyond it a double does not hold eve
 
 }  // namespace
 
+std::string list_workload_datasets() {
+    std::string text =
+        fmt::format("{:<18}{:>16}{:>12}{:>14}{:>14}\n", "workload", "files", "mean size", "deviation", "in all");
+    for (const Preset& preset : presets()) {
+        const auto files = static_cast<double>(preset.samples());
+        const auto bytes = static_cast<double>(preset.record_bytes);
+        text += fmt::format("{:<18}{:>16}{:>12}{:>14}{:>14}\n", preset.name, format_count(files), format_size(bytes),
+                            format_size(static_cast<double>(preset.record_stddev_bytes)), format_size(files * bytes));
+    }
+    return text +
+           "One file a sample; --scale 0.01 makes a hundredth of them, of the same sizes. As in:\n"
+           "feedline generate /data/train --workload resnet50-h100 --scale 0.01";
+}
+
 GenerateOptions generate_options_for(const Preset& preset, std::optional<double> scale) {
     const std::uint64_t published = preset.samples();
     if (!scale && published > kMostFilesUnasked) {

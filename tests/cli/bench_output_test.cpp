@@ -123,6 +123,9 @@ TEST_F(Bench, HelpListsEveryOption) {
     const Ended workloads = run_program({"bench", "--workload", "help"});
     EXPECT_EQ(workloads.exit_code, 0) << workloads.err;
     EXPECT_NE(workloads.out.find("resnet50-h100"), std::string::npos);
+    const Ended datasets = run_program({"generate", "--workload", "help"});
+    EXPECT_EQ(datasets.exit_code, 0) << datasets.err;
+    EXPECT_NE(datasets.out.find("resnet50-h100"), std::string::npos);
     EXPECT_EQ(run_program({"--version"}).exit_code, 0);
 }
 

@@ -57,5 +57,20 @@ TEST(Presets, AnUnknownNameIsAnsweredWithTheKnownOnes) {
     }
 }
 
+TEST(Presets, ANameThatComesNearIsSuggested) {
+    const auto refusal = [](const char* name) {
+        try {
+            find_preset(name);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_NE(refusal("resnet50").find("did you mean resnet50-a100 or resnet50-h100?"), std::string::npos)
+        << refusal("resnet50");
+    EXPECT_NE(refusal("unet3d-h10").find("did you mean unet3d-h100"), std::string::npos) << refusal("unet3d-h10");
+    EXPECT_EQ(refusal("frobnicate").find("did you mean"), std::string::npos) << refusal("frobnicate");
+}
+
 }  // namespace
 }  // namespace feedline

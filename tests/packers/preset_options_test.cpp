@@ -16,6 +16,14 @@ TEST(PresetOptions, ScaleChangesTheNumberOfFilesAndNotTheirSizes) {
     EXPECT_EQ(half.sample_stddev_bytes, preset.record_stddev_bytes);
 }
 
+TEST(PresetOptions, TheListNamesEachWorkloadAndWhatItMakes) {
+    const std::string list = list_workload_datasets();
+    for (const Preset& preset : presets()) {
+        EXPECT_NE(list.find(std::string(preset.name) + " "), std::string::npos) << preset.name;
+    }
+    EXPECT_NE(list.find("1,281,024"), std::string::npos) << list;
+}
+
 TEST(PresetOptions, ATinyScaleStillGivesOneFileInOneClass) {
     const GenerateOptions options = generate_options_for(find_preset("unet3d-h100"), 1e-9);
     EXPECT_EQ(options.samples, 1U);
