@@ -330,6 +330,7 @@ const Preset& find_preset(std::string_view name) {
     const auto found = std::find_if(kPresets.begin(), kPresets.end(), [&](const Preset& p) { return p.name == name; });
     if (found != kPresets.end()) return *found;
     std::vector<std::string> known;
+    known.reserve(kPresets.size());
     for (const Preset& preset : kPresets) known.emplace_back(preset.name);
     throw Error(ErrorKind::usage, fmt::format("no workload '{}'{} (there are: {})", printable(name),
                                               did_you_mean(name, known), fmt::join(known, " ")))

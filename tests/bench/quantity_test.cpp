@@ -1,5 +1,6 @@
 #include "bench/quantity.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "tests/bench/hand_made.h"
@@ -39,7 +40,7 @@ TEST(Quantity, IsToldByTheName) {
 // A figure that is added with a unit in its name has that unit here, too.
 void expect_units(const nlohmann::ordered_json& json, const std::string& above) {
     for (const auto& [key, value] : json.items()) {
-        const std::string path = above.empty() ? key : above + "." + key;
+        const std::string path = above.empty() ? key : fmt::format("{}.{}", above, key);
         if (value.is_object()) expect_units(value, path);
         if (!value.is_number() || path.starts_with("config.")) continue;
         const bool counted = key == "samples_per_second" ||
