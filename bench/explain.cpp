@@ -57,6 +57,20 @@ std::string run_longer(const Result& result, const EpochResult& epoch) {
     return epoch.steps < batches ? "run longer" : "measure a larger dataset or use a smaller batch";
 }
 
+// A disk gives so many reads a second and so many bytes a second, and one run shows not which of them it is short of:
+// only where packing saves reads that carry nothing, or where a read costs a seek, is it sure to help.
+std::string packing_advice(const Result& result, const EpochResult& epoch, double reads_a_sample) {
+    constexpr double kReadsThatCarryNothing = 1.5;  // a sample
+    if (reads_a_sample >= kReadsThatCarryNothing || result.tier.tier_kind == "local-hdd") {
+        return "so pack the small files into shards, or use a tier with more requests a second";
+    }
+    const double samples_a_second = epoch.samples_per_second();
+    return fmt::format(
+        "{} reads and {} a second: if that is as many reads as the disk gives, pack the small files into shards; if it "
+        "is as many bytes, packing changes nothing: use a faster disk, more disks or smaller samples",
+        format_per_second(samples_a_second * reads_a_sample), format_size(epoch.bytes_per_second()));
+}
+
 // What to try when storage is slow depends on where its time goes.
 std::string reading_advice(const Result& result, const EpochResult& epoch) {
     const Causes& causes = deciding_causes(result, epoch);
@@ -65,10 +79,8 @@ std::string reading_advice(const Result& result, const EpochResult& epoch) {
     constexpr double kManyReads = 0.5;  // a sample
     const double reads = epoch.device_reads_per_sample().value_or(0);
     if (reads >= kManyReads && mean_bytes < kRequestBoundBytes) {
-        return fmt::format(
-            "each sample of {} costs {:.2f} device reads, so pack the small files into shards, or use a tier with "
-            "more requests a second",
-            format_size(mean_bytes), reads);
+        return fmt::format("each sample of {} costs {:.2f} device reads, {}", format_size(mean_bytes), reads,
+                           packing_advice(result, epoch, reads));
     }
     if (causes[Cause::open] > causes[Cause::read]) {
         return "most of it is opening files: pack them into shards, so that fewer are opened";

@@ -37,11 +37,15 @@ bool StatusLine::possible(std::FILE* out) {
     return ::isatty(::fileno(out)) == 1 && term != nullptr && *term != '\0' && std::string_view(term) != "dumb";
 }
 
-void StatusLine::show(const std::string& line) {
+std::size_t StatusLine::columns() const {
     constexpr std::size_t kUsualColumns = 80;
     const std::size_t known = terminal_columns(out_);
     // One column is left free: a full line would wrap on some terminals.
-    const std::string text = cut(line, (known > 0 ? known : kUsualColumns) - 1);
+    return (known > 0 ? known : kUsualColumns) - 1;
+}
+
+void StatusLine::show(const std::string& line) {
+    const std::string text = cut(line, columns());
     const std::size_t columns = text_columns(text);
     const std::string over(shown_columns_ > columns ? shown_columns_ - columns : 0, ' ');
     std::fputs(("\r" + text + over).c_str(), out_);

@@ -26,7 +26,8 @@ public:
     // `out` is a terminal on which a line can be rewritten: TERM is set and not "dumb".
     static bool possible(std::FILE* out);
 
-    void show(const std::string& line);  // cut to the terminal's width
+    std::size_t columns() const;         // that a line may have now
+    void show(const std::string& line);  // cut to columns()
     void clear();                        // takes the line away, so that something else can be printed
 
 private:

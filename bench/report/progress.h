@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <limits>
 #include <string>
 
 #include "bench/observer.h"
@@ -11,8 +12,14 @@
 namespace feedline {
 
 // "step 1,234 of 5,005 (24.7 %)  20,116 samples/s  idle 12.3 % so far  1 m 20 s left". What is left is told by
-// whichever of steps and duration ends first.
-std::string progress_text(const Progress& progress, const Goal& goal);
+// whichever of steps and duration ends first. Where that takes more than `columns`, what matters least is left out.
+std::string progress_text(const Progress& progress, const Goal& goal,
+                          std::size_t columns = std::numeric_limits<std::size_t>::max());
+
+// "WHAT: TEXT" in at most `columns`: WHAT loses its beginning before TEXT loses its end, and goes where little is left.
+std::string progress_line(const std::string& what, const std::string& text, std::size_t columns);
+// The same with progress_text(), which makes room for some of `what`.
+std::string progress_line(const std::string& what, const Progress& progress, const Goal& goal, std::size_t columns);
 
 class TerminalProgress final : public BenchObserver {
 public:
@@ -29,6 +36,8 @@ public:
     void clear() { line_.clear(); }
 
 private:
+    void show(const std::string& what, const std::string& text);
+
     std::FILE* out_;
     StatusLine line_;
     bool live_;

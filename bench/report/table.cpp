@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "bench/explain.h"
+#include "bench/report/best.h"
+#include "bench/report/text.h"
 #include "core/error.h"
 #include "core/status_line.h"
 #include "core/units.h"
@@ -17,51 +19,6 @@ namespace feedline {
 namespace {
 
 constexpr std::string_view kUnseen = "-";
-
-// At most `width` columns; what is cut off is marked.
-std::string shortened(const std::string& text, std::size_t width) {
-    if (text_columns(text) <= width) return text;
-    std::string out;
-    std::size_t taken = 0;
-    for (const char c : text) {
-        if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U && ++taken > width - 2) break;
-        out += c;
-    }
-    return out + "..";
-}
-
-std::string padded(const std::string& text, std::size_t width, bool right) {
-    const std::size_t used = text_columns(text);
-    const std::string space(width > used ? width - used : 0, ' ');
-    return right ? space + text : text + space;
-}
-
-// Words of `text` on lines of at most `width` columns, those after the first indented to stand below `first`'s end.
-std::string wrapped(std::string_view first, std::string_view text, std::size_t width) {
-    const std::string indent(text_columns(first), ' ');
-    std::string out(first);
-    std::size_t at = text_columns(first);
-    bool begins = true;
-    while (!text.empty()) {
-        const std::size_t space = text.find(' ');
-        const std::string_view word = text.substr(0, space);
-        if (!begins && at + 1 + text_columns(word) > width) {
-            out += "\n" + indent;
-            at = indent.size();
-            begins = true;
-        }
-        if (!begins) {
-            out += ' ';
-            ++at;
-        }
-        out += word;
-        at += text_columns(word);
-        begins = false;
-        if (space == std::string_view::npos) break;
-        text.remove_prefix(space + 1);
-    }
-    return out + "\n";
-}
 
 // The causes that make up most of the idle time: "read 80 %", "read 55 %, open 30 %".
 std::string main_causes(const IdleFigures& idle) {
@@ -93,12 +50,15 @@ constexpr std::array kTable{
     Column{"idle", true},
     Column{"because", false, 3},
     Column{"AU", true, 2},
-    Column{"cache"},
+    Column{"cache", false, 6},
     Column{"feeds", true, 4},
-    Column{"limit"},
+    Column{"limit", false, 5},
 };
 using Row = std::array<std::string, kTable.size()>;
 constexpr std::size_t kTierColumn = 0;
+constexpr std::size_t kUtilizationColumn = 6;
+constexpr std::size_t kCacheColumn = 7;
+constexpr std::size_t kFeedsColumn = 8;
 
 Row row_of(const Result& result) {
     Row row;
@@ -131,6 +91,8 @@ struct Layout {
     std::vector<std::size_t> shown;
     std::array<std::size_t, kTable.size()> widths{};
 
+    bool shows(std::size_t column) const { return std::find(shown.begin(), shown.end(), column) != shown.end(); }
+
     std::size_t total() const {
         std::size_t sum = 0;
         for (const std::size_t c : shown) sum += widths[c] + (c == shown.front() ? 0 : 2);
@@ -161,11 +123,7 @@ Layout layout_of(const std::vector<Row>& rows, std::size_t width) {
     return layout;
 }
 
-std::string table_of(const std::vector<Result>& results, std::size_t width) {
-    std::vector<Row> rows;
-    rows.reserve(results.size());
-    for (const Result& result : results) rows.push_back(row_of(result));
-    const Layout layout = layout_of(rows, width);
+std::string table_of(const std::vector<Row>& rows, const Layout& layout) {
     const auto line = [&](const auto& cell) {
         std::string out;
         for (const std::size_t c : layout.shown) {
@@ -181,26 +139,42 @@ std::string table_of(const std::vector<Result>& results, std::size_t width) {
     return out;
 }
 
-// What the words of the report mean. In one place.
-std::string legend(bool with_steps, std::size_t width) {
-    struct Word {
-        std::string_view word;
-        std::string_view meaning;
-        bool of_steps;  // not used where nothing was computed on
+// What the words of the report mean, of those that stand in it.
+std::string legend(const std::vector<Result>& results, const std::vector<Row>& rows, const Layout& layout,
+                   std::size_t width) {
+    const auto any_result = [&](const auto& holds) { return std::any_of(results.begin(), results.end(), holds); };
+    const auto any_row = [&](std::size_t column, std::string_view word) {
+        return std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row[column] == word; });
     };
-    static constexpr Word kWords[] = {
-        {"idle", "share of the epoch in which an accelerator does not compute, the first fill included", true},
-        {"steady", "idle from the end of the first step, or of the warm-up, to the end of the last", true},
-        {"busy", "1 - steady idle: in the steady state, the share of time in which an accelerator computes", true},
-        {"AU", "accelerator utilization as MLPerf Storage counts it: from the end of the first step", true},
-        {"cache", "cold: read from the device; warm: from memory; mixed: partly; unknown: cannot be seen", false},
-        {"feeds", "about how many such accelerators the loader keeps busy, from its rate without steps", true},
-        {"controls", "the same run without one part; samples/s without steps, busy at the run's step time", false},
+    const auto tells = [&](std::size_t column) {
+        return layout.shows(column) &&
+               std::any_of(rows.begin(), rows.end(), [&](const Row& row) { return row[column] != kUnseen; });
     };
-    std::string out;
-    for (const Word& entry : kWords) {
-        if (with_steps || !entry.of_steps) out += wrapped(fmt::format("  {:<10}", entry.word), entry.meaning, width);
+    const bool steps = any_result([](const Result& result) { return result.step_seconds > 0; });
+    const bool controls = any_result([](const Result& result) {
+        const Controls& all = result.controls;
+        return all.null_storage || all.null_step || all.warm || all.h2d || all.serial;
+    });
+    std::string verdicts;
+    for (const auto& [verdict, meaning] : {std::pair{"cold", "read from the device"},
+                                           {"warm", "from memory"},
+                                           {"mixed", "partly from memory"},
+                                           {"unknown", "cannot be told"}}) {
+        if (any_row(kCacheColumn, verdict)) {
+            verdicts += fmt::format("{}{}: {}", verdicts.empty() ? "" : "; ", verdict, meaning);
+        }
     }
+    std::string out;
+    const auto add = [&](bool used, std::string_view word, std::string_view meaning) {
+        if (used) out += wrapped(fmt::format("  {:<10}", word), meaning, width);
+    };
+    add(steps, "idle", "share of the epoch in which an accelerator does not compute, the first fill included");
+    add(steps, "steady", "idle from the end of the first step, or of the warm-up, to the end of the last");
+    add(steps && controls, "busy", "1 - steady idle");
+    add(tells(kUtilizationColumn), "AU", "utilization as MLPerf Storage counts it: from the end of the first step");
+    add(!verdicts.empty(), "cache", verdicts);
+    add(tells(kFeedsColumn), "feeds", "about how many such accelerators the loader keeps busy");
+    add(controls, "controls", "the same run without one part");
     return out;
 }
 
@@ -216,84 +190,6 @@ std::string workload_line(const Result& result) {
     if (result.accelerators == 1) return fmt::format("{}; 1 x {}", text, result.device_name);
     return fmt::format("{} each; {} x {}: {} samples/s in all", text, result.accelerators, result.device_name,
                        format_per_second(demand * result.accelerators));
-}
-
-// Samples a second of each repetition, the slowest first.
-std::vector<double> rates_of(const Result& result) {
-    std::vector<double> rates;
-    for (const std::vector<EpochResult>& round : result.rounds) {
-        if (!round.empty()) rates.push_back(round.back().samples_per_second());
-    }
-    std::sort(rates.begin(), rates.end());
-    return rates;
-}
-
-// Of its repetitions the middle one.
-double typical_rate(const Result& result) {
-    const std::vector<double> rates = rates_of(result);
-    const std::size_t half = rates.size() / 2;
-    return rates.size() % 2 == 1 ? rates[half] : (rates[half - 1] + rates[half]) / 2;
-}
-
-// How much of it a run read from the storage itself, by its verdict; the most first.
-enum class FromStorage { all, part, none, untold };
-
-FromStorage from_storage(const Result& result) {
-    const std::string& verdict = result.last_epoch()->cache.verdict;
-    if (verdict == "cold") return FromStorage::all;
-    if (verdict == "mixed") return FromStorage::part;
-    return verdict == "warm" ? FromStorage::none : FromStorage::untold;
-}
-
-// Of results that can be compared, fastest first, at least two.
-std::string best_of(const std::string& where, const std::vector<const Result*>& results) {
-    const Result& best = *results[0];
-    const Result& next = *results[1];
-    const double rate = typical_rate(best);
-    std::string text = fmt::format("best {}: {}, {} samples/s{}", where, best.engine, format_per_second(rate),
-                                   best.rounds.size() > 1 ? " (median of its rounds)" : "");
-    const double more = typical_rate(next) > 0 ? rate / typical_rate(next) - 1 : 0;
-    constexpr double kCanBeTold = 0.02;
-    if (more < kCanBeTold) {
-        return fmt::format("{}, but {} is within {}, too close to call", text, next.engine,
-                           format_percent(std::max(more, 0.0)));
-    }
-    text += fmt::format(", {} more than {}", format_percent(more), next.engine);
-    const std::vector<double> of_best = rates_of(best);
-    const std::vector<double> of_next = rates_of(next);
-    // One run does not know how far another would be from it.
-    if (of_best.size() < 2 || of_next.size() < 2) return text + " (one round; --rounds 3 or more tells how sure)";
-    if (of_best.front() <= of_next.back()) return text + ", but their rounds overlap: too close to call";
-    return text;
-}
-
-// What each reached in the state of the cache that it met.
-std::string each_under_its_cache(const std::string& tier, const std::vector<const Result*>& results) {
-    std::string text;
-    for (const Result* result : results) {
-        text += fmt::format("{}{} {} ({})", text.empty() ? "" : ", ", result->engine,
-                            format_per_second(typical_rate(*result)), result->last_epoch()->cache.verdict);
-    }
-    return fmt::format(
-        "best on {}: cannot be told, for the cache was not the same for all: {}; use --cache cold or --cache warm",
-        printable(tier), text);
-}
-
-std::string best_line(const std::string& tier, std::vector<const Result*> results) {
-    std::stable_sort(results.begin(), results.end(),
-                     [](const Result* a, const Result* b) { return typical_rate(*a) > typical_rate(*b); });
-    std::set<FromStorage> states;
-    for (const Result* result : results) states.insert(from_storage(*result));
-    const std::string where = "on " + printable(tier);
-    if (states.size() == 1) {
-        const std::string doubt = states.contains(FromStorage::part) ? ", though each was in part from memory" : "";
-        return best_of(where, results) + doubt;
-    }
-    // Who read more from storage than all others and yet was faster is best whatever memory gave them.
-    if (states.contains(FromStorage::untold) || *states.begin() != from_storage(*results[0])) {
-        return each_under_its_cache(tier, results);
-    }
-    return best_of(where, results) + ", though not all others read as much from storage";
 }
 
 // Where there are several epochs, that one is shown, and what the others were.
@@ -321,19 +217,23 @@ std::string breakdown(const Result& result, const EpochResult& epoch, std::size_
     const double seconds = idle.idle_ns * 1e-9;
     std::string out;
     if (result.step_seconds > 0) {
-        out = fmt::format("  idle {} of {} ({}), steady {}\n", format_time(std::llround(idle.idle_ns)),
-                          format_time(std::llround(epoch.seconds * 1e9)), format_percent(idle.fraction),
-                          idle.steady_fraction ? format_percent(*idle.steady_fraction) : "unknown");
+        out = wrapped("  ",
+                      fmt::format("idle {} of {} ({}), steady {}", format_time(std::llround(idle.idle_ns)),
+                                  format_time(std::llround(epoch.seconds * 1e9)), format_percent(idle.fraction),
+                                  idle.steady_fraction ? format_percent(*idle.steady_fraction) : "unknown"),
+                      width);
     } else {
-        out = fmt::format("  {} for {} samples of {} in all\n", format_time(std::llround(epoch.seconds * 1e9)),
-                          format_count(static_cast<double>(epoch.samples)),
-                          format_size(static_cast<double>(epoch.bytes)));
+        out = wrapped("  ",
+                      fmt::format("{} for {} samples of {} in all", format_time(std::llround(epoch.seconds * 1e9)),
+                                  format_count(static_cast<double>(epoch.samples)),
+                                  format_size(static_cast<double>(epoch.bytes))),
+                      width);
     }
     out += other_epochs(result, width);
     if (seconds <= 0) return out;
     constexpr std::size_t kMostBar = 50;
     constexpr std::size_t kBeforeBar = 32;
-    const auto bar_columns = static_cast<double>(std::min(kMostBar, width - kBeforeBar));
+    const auto bar_columns = static_cast<double>(std::min(kMostBar, width - std::min(width, kBeforeBar)));
     for (std::size_t i = 0; i < kCauses; ++i) {
         const double share = idle.by_cause.ns[i] / idle.idle_ns;
         if (idle.by_cause.ns[i] <= 0) continue;
@@ -344,14 +244,22 @@ std::string breakdown(const Result& result, const EpochResult& epoch, std::size_
     return out;
 }
 
+constexpr std::size_t kRoomForControls = 46;
+
+// "    no storage                90,000    99.9 %", or closer together where `width` asks for it.
+std::string control_cells(std::string_view name, std::string_view rate, std::string_view busy, std::size_t width) {
+    return width < kRoomForControls ? fmt::format("{:<20} {:>9} {:>8}", name, rate, busy)
+                                    : fmt::format("{:<24}{:>12}  {:>8}", name, rate, busy);
+}
+
 // One line a control: what the run reaches without one of its parts, below what it reached itself.
 std::string controls_table(const Result& result, const EpochResult& epoch, std::size_t width) {
     const auto line = [width](std::string_view name, const std::optional<double>& samples_per_second,
                               const std::optional<double>& busy, const std::string& note) {
         const std::string text =
-            fmt::format("    {:<20}{:>12}  {:>8}", name,
-                        samples_per_second ? format_per_second(*samples_per_second) : std::string(kUnseen),
-                        busy ? format_percent(*busy) : std::string(kUnseen));
+            control_cells((width < kRoomForControls ? "  " : "    ") + std::string(name),
+                          samples_per_second ? format_per_second(*samples_per_second) : std::string(kUnseen),
+                          busy ? format_percent(*busy) : std::string(kUnseen), width);
         return note.empty() ? text + "\n" : wrapped(text + "  ", note, width);
     };
     const Controls& controls = result.controls;
@@ -383,8 +291,7 @@ std::string controls_table(const Result& result, const EpochResult& epoch, std::
     if (steps && epoch.idle.steady_fraction) busy = 1 - *epoch.idle.steady_fraction;
     // With steps its rate is the accelerator's as much as the loader's.
     const std::optional<double> rate = steps ? std::nullopt : std::optional(epoch.samples_per_second());
-    return fmt::format("  {:<22}{:>12}  {:>8}\n", "controls", "samples/s", "busy") + line("this run", rate, busy, "") +
-           out;
+    return control_cells("  controls", "samples/s", "busy", width) + "\n" + line("this run", rate, busy, "") + out;
 }
 
 // What stands once for a dataset, however many engines read it.
@@ -406,7 +313,7 @@ bool is_not_cold(const std::string& warning) {
     return warning.starts_with("NOT COLD");
 }
 
-std::string details(const Result& result, bool new_dataset, std::size_t width) {
+std::string details(const Result& result, bool new_dataset, bool cache_in_table, std::size_t width) {
     std::string out = printable(result.name) + "\n";
     const std::string warning = headline_warning(result);
     if (!warning.empty() && !is_not_cold(warning)) out += wrapped("  ! ", warning, width);
@@ -420,6 +327,7 @@ std::string details(const Result& result, bool new_dataset, std::size_t width) {
             reads += fmt::format("; {:.2f} device reads a sample", *device_reads);
         }
         out += wrapped("  reads ", reads, width);
+        if (!cache_in_table) out += wrapped("  cache ", epoch->cache.verdict, width);
         out += controls_table(result, *epoch, width);
     }
     for (const std::string& note : result.notes) out += wrapped("  note: ", printable(note), width);
@@ -481,22 +389,6 @@ std::size_t table_columns(std::size_t terminal_columns) {
     return std::clamp(terminal_columns, kLeastTableColumns, kMostTableColumns);
 }
 
-std::vector<std::string> best_lines(const std::vector<Result>& results) {
-    std::vector<std::pair<std::string, std::vector<const Result*>>> tiers;  // in the order they were measured
-    for (const Result& result : results) {
-        if (result.status != RunStatus::ok || result.last_epoch() == nullptr) continue;
-        auto tier =
-            std::find_if(tiers.begin(), tiers.end(), [&](const auto& t) { return t.first == result.tier_name; });
-        if (tier == tiers.end()) tier = tiers.insert(tiers.end(), {result.tier_name, {}});
-        tier->second.push_back(&result);
-    }
-    std::vector<std::string> lines;
-    for (const auto& [name, of_tier] : tiers) {
-        if (of_tier.size() > 1) lines.push_back(best_line(name, of_tier));
-    }
-    return lines;
-}
-
 std::string render_table(const ResultFile& file, std::size_t columns) {
     std::string out;
     for (const Result& result : file.results) {
@@ -511,19 +403,25 @@ std::string render_table(const ResultFile& file, std::size_t columns) {
         const std::string line = workload_line(result);
         if (said.insert(line).second) out += wrapped("", line, columns);
     }
-    if (!file.results.empty()) {
-        out += "\n" + table_of(file.results, columns);
+    std::vector<Row> rows;
+    rows.reserve(file.results.size());
+    for (const Result& result : file.results) rows.push_back(row_of(result));
+    const Layout layout = layout_of(rows, columns);
+    if (!rows.empty()) {
+        out += "\n" + table_of(rows, layout);
         for (const std::string& line : best_lines(file.results)) out += wrapped("", line, columns);
-        out += legend(std::any_of(file.results.begin(), file.results.end(),
-                                  [](const Result& result) { return result.step_seconds > 0; }),
-                      columns);
+        out += legend(file.results, rows, layout, columns);
     }
     std::set<std::string> described;
     for (const Result& result : file.results) {
-        out += "\n" + details(result, described.insert(result.tier_name).second, columns);
+        const bool new_dataset = described.insert(result.tier_name).second;
+        out += "\n" + details(result, new_dataset, layout.shows(kCacheColumn), columns);
     }
-    if (!file.skipped.empty()) out += "\n";
+    bool any_skipped = false;
     for (const Skipped& entry : file.skipped) {
+        if (!entry.expected) continue;
+        if (!any_skipped) out += "\n";
+        any_skipped = true;
         out += wrapped("skipped: ", printable(entry.name) + ": " + printable(entry.reason), columns);
     }
     return out;

@@ -12,19 +12,14 @@
 namespace feedline {
 
 inline constexpr std::size_t kMostTableColumns = 100;  // wider than that, lines are hard to follow
-inline constexpr std::size_t kLeastTableColumns = 60;
+inline constexpr std::size_t kLeastTableColumns = 40;
 
 // For a terminal of so many columns; 0: none, or it does not tell.
 std::size_t table_columns(std::size_t terminal_columns);
 
 // At most `columns` wide, but for names and paths, which are not cut. Where the table does not fit, columns that can be
-// read further down are left out, then the tier's name is cut.
+// read further down are left out, then the tier's name is cut. Words are explained where they stand in it.
 std::string render_table(const ResultFile& file, std::size_t columns = kMostTableColumns);
-
-// "best on disk: uring, 1,770 samples/s, 12.0 % more than pread": one line for each tier that was measured in more than
-// one way. It says so where they are too close to call (within 2 %, or rounds that overlap), were measured once only,
-// or not under the same state of the cache.
-std::vector<std::string> best_lines(const std::vector<Result>& results);
 
 // "classes: 1,000: 0 = n01440764, 1 = n01443537, 2 = n01484850, ..."; empty without labels.
 std::string class_map_line(const DatasetInfo& dataset);

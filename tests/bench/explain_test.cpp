@@ -269,6 +269,28 @@ TEST(Explain, WithinItsNoiseAVerdictIsCalledDoubtful) {
     EXPECT_THAT(noisy(0.2, 50'000'000), Not(HasSubstr("too close")));
 }
 
+TEST(Explain, PackingIsAdvisedForSureOnlyWhereItIsSureToHelp) {
+    Result result = test::hand_made_result();
+    result.engine = "uring-direct";
+    // One read a sample: the disk may be at its bytes a second as well as at its reads.
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("1.02 device reads, 102 reads and 10.0 MB a second"),
+                                      HasSubstr("packing changes nothing")));
+    result.tier.tier_kind = "local-hdd";
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("so pack the small files"), Not(HasSubstr("changes nothing"))));
+    result.tier.tier_kind = "local-ssd";
+    epoch_of(result).device_reads = 2500;  // names and inodes as well
+    EXPECT_THAT(judged(result),
+                AllOf(HasSubstr("2.50 device reads, so pack the small files"), Not(HasSubstr("changes nothing"))));
+}
+
+TEST(Explain, ReadsOfACutRunAreCountedOverTheSamplesThatWereRead) {
+    Result result = test::hand_made_result();
+    epoch_of(result).samples = 100;  // of 1000 that the loader had read
+    EXPECT_THAT(judged(result), HasSubstr("1.02 device reads"));
+    epoch_of(result).samples = 0;
+    EXPECT_FALSE(epoch_of(result).device_reads_per_sample());
+}
+
 TEST(Explain, LargeRecordsAskForDepthAndNotForPacking) {
     Result result = test::hand_made_result();
     epoch_of(result).bytes = 146'600'628'000;

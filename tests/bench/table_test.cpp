@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "bench/report/best.h"
 #include "tests/bench/hand_made.h"
 
 namespace feedline {
@@ -30,11 +31,11 @@ tier  engine  samples/s    bytes/s    idle  because        AU  cache  feeds  lim
 disk  uring         100  10.0 MB/s  25.0 %  read 80 %  80.0 %  cold    0.82  storage
   idle      share of the epoch in which an accelerator does not compute, the first fill included
   steady    idle from the end of the first step, or of the warm-up, to the end of the last
-  busy      1 - steady idle: in the steady state, the share of time in which an accelerator computes
-  AU        accelerator utilization as MLPerf Storage counts it: from the end of the first step
-  cache     cold: read from the device; warm: from memory; mixed: partly; unknown: cannot be seen
-  feeds     about how many such accelerators the loader keeps busy, from its rate without steps
-  controls  the same run without one part; samples/s without steps, busy at the run's step time
+  busy      1 - steady idle
+  AU        utilization as MLPerf Storage counts it: from the end of the first step
+  cache     cold: read from the device
+  feeds     about how many such accelerators the loader keeps busy
+  controls  the same run without one part
 
 disk/files/uring/custom
   idle 2.50 s of 10.0 s (25.0 %), steady 20.0 %
@@ -51,10 +52,11 @@ disk/files/uring/custom
     nothing overlapped             -    70.0 %  overlapping is worth: 70.0 % -> 80.0 % busy
   classes: 2: 0 = cat, 1 = dog
   => Storage is the limit: steady idle 20.0 % here, 1.0 % from memory. Next: --engine uring-direct,
-     which reads past the page cache; then each sample of 100 KB costs 1.02 device reads, so pack
-     the small files into shards, or use a tier with more requests a second. This run is short, 14
-     steps an accelerator after the first: measure a larger dataset or use a smaller batch before
-     you rely on it.
+     which reads past the page cache; then each sample of 100 KB costs 1.02 device reads, 102 reads
+     and 10.0 MB a second: if that is as many reads as the disk gives, pack the small files into
+     shards; if it is as many bytes, packing changes nothing: use a faster disk, more disks or
+     smaller samples. This run is short, 14 steps an accelerator after the first: measure a larger
+     dataset or use a smaller batch before you rely on it.
 )");
 }
 
@@ -69,7 +71,7 @@ TEST(Table, NeverExceedsItsWidth) {
     result.rounds[0][0].samples = 123'456'789;
     Result second = test::hand_made_result();
     second.tier_name = "caf\xc3\xa9";
-    for (const std::size_t width : {100U, 80U, 60U}) {
+    for (const std::size_t width : {100U, 80U, 60U, 40U}) {
         const std::string table = render_table(
             {test::hand_made_context(), {result, second}, {{"disk/files/native/custom", "files have none"}}}, width);
         // The name of a result is an identifier and is not cut.
@@ -107,7 +109,55 @@ TEST(Table, FollowsTheTerminalWithinReason) {
     EXPECT_EQ(table_columns(0), 100U);
     EXPECT_EQ(table_columns(300), 100U);
     EXPECT_EQ(table_columns(80), 80U);
-    EXPECT_EQ(table_columns(10), 60U);
+    EXPECT_EQ(table_columns(40), 40U);
+    EXPECT_EQ(table_columns(10), 40U);
+}
+
+TEST(Table, FortyColumnsHoldTheFiguresThatMatter) {
+    Result result = test::hand_made_result();
+    result.engine = "uring-direct";
+    result.controls.null_storage->note = "over 40 steps, and as measured for another engine";
+    const std::string table = render_table({test::hand_made_context(), {result}, {}}, 40);
+    EXPECT_LE(widest(table), 40U) << table;
+    for (const char* title : {"tier", "engine", "samples/s", "idle"}) {
+        EXPECT_NE(title_line(table).find(title), std::string::npos) << table;
+    }
+    EXPECT_EQ(title_line(table).find("cache"), std::string::npos) << table;
+    EXPECT_NE(table.find("\n  cache cold\n"), std::string::npos) << "what left the table stands below it: " << table;
+    EXPECT_NE(table.find("  no storage            90,000   99.9 %\n      over 40 steps,"), std::string::npos) << table;
+}
+
+// The words between the table and the details.
+std::string legend_of(const std::vector<Result>& results) {
+    const std::string table = render_table({test::hand_made_context(), results, {}});
+    const std::size_t begin = table.find("\n  ", table.find("\ntier"));
+    return table.substr(begin, table.find("\n\n", begin) - begin);
+}
+
+TEST(Table, ExplainsTheWordsThatStandInIt) {
+    Result result = test::hand_made_result();
+    EXPECT_NE(legend_of({result}).find("\n  feeds "), std::string::npos) << legend_of({result});
+    result.accelerators_sustained.reset();
+    EXPECT_EQ(legend_of({result}).find("\n  feeds "), std::string::npos) << legend_of({result});
+    result.controls = {};
+    for (const char* absent : {"\n  controls ", "\n  busy "}) {
+        EXPECT_EQ(legend_of({result}).find(absent), std::string::npos) << legend_of({result});
+    }
+    result.step_seconds = 0;
+    EXPECT_EQ(legend_of({result}), "\n  cache     cold: read from the device");
+    Result other = result;
+    other.tier_name = "net";
+    other.rounds[0][0].cache.verdict = "unknown";
+    EXPECT_EQ(legend_of({result, other}), "\n  cache     cold: read from the device; unknown: cannot be told");
+}
+
+TEST(Table, WhatASweepNeverExpectedIsNotListedAsSkipped) {
+    const std::string table = render_table(
+        {test::hand_made_context(),
+         {test::hand_made_result()},
+         {{"disk/files/native/custom", "files have none", false}, {"disk/files/uring-direct/custom", "no O_DIRECT"}}});
+    EXPECT_EQ(table.find("native"), std::string::npos) << table;
+    EXPECT_NE(table.find("skipped: disk/files/uring-direct/custom"), std::string::npos) << table;
 }
 
 TEST(Table, SeveralAcceleratorsAskForTheirSum) {
