@@ -29,18 +29,18 @@ void add_limits(std::vector<std::string>& notes, const Result& result, const Epo
     order.batch_size = options.batch_size;
     order.world = options.world;
     const std::uint64_t batches = Order(result.dataset.samples, order).batches();
-    const std::string longer = "; more take a larger dataset, a smaller --batch-size or more --epochs";
+    // Else the other limit ended it, as was asked for, too.
+    if (epoch.steps != batches) return;
     if (options.steps > batches) {
-        notes.push_back(fmt::format("--steps {}: an epoch has only {}, so {} were run{}", count(options.steps),
-                                    whole_epoch(batches, result, options), count(epoch.steps), longer));
+        notes.push_back(fmt::format("--steps {}: an epoch has only {}, so {} were run", count(options.steps),
+                                    whole_epoch(batches, result, options), count(epoch.steps)));
     }
-    const bool over_before = epoch.seconds < to_seconds(options.duration_ns) && epoch.steps == batches;
-    if (options.duration_ns > 0 && over_before) {
-        notes.push_back(fmt::format("--duration {}: the epoch was over after {}, for it has only {}{}",
-                                    format_time(options.duration_ns),
-                                    format_time(std::llround(epoch.seconds * kNanosecondsPerSecond)),
-                                    whole_epoch(batches, result, options), longer));
+    if (options.duration_ns > 0 && epoch.seconds < to_seconds(options.duration_ns)) {
+        notes.push_back(fmt::format(
+            "--duration {}: the epoch was over after {}, for it has only {}", format_time(options.duration_ns),
+            format_time(std::llround(epoch.seconds * kNanosecondsPerSecond)), whole_epoch(batches, result, options)));
     }
+    if (!notes.empty()) notes.back() += "; more take a larger dataset, a smaller --batch-size or more --epochs";
 }
 
 }  // namespace

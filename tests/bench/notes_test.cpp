@@ -39,7 +39,10 @@ TEST(Notes, MoreStepsThanTheEpochHasAreNamed) {
         ElementsAre("--steps 5,000: an epoch has only 15 steps (1,000 samples in batches of 67), so 15 were run; "
                     "more take a larger dataset, a smaller --batch-size or more --epochs"));
     options.world = 2;
-    EXPECT_THAT(epoch_notes(test::hand_made_result(), options), ElementsAre(HasSubstr("shared by 2 ranks")));
+    Result half = test::hand_made_result();
+    half.rounds[0][0].steps = 8;
+    EXPECT_THAT(epoch_notes(half, options),
+                ElementsAre(HasSubstr("only 8 steps (1,000 samples in batches of 67, shared by 2 ranks)")));
 }
 
 TEST(Notes, ADurationThatTheEpochDoesNotLastForIsNamed) {
@@ -52,6 +55,10 @@ TEST(Notes, ADurationThatTheEpochDoesNotLastForIsNamed) {
     // --steps ended it, as was asked for as well.
     options.steps = 7;
     result.rounds[0][0].steps = 7;
+    EXPECT_THAT(epoch_notes(result, options), IsEmpty());
+    // The same the other way round.
+    options.steps = 5000;
+    options.duration_ns = 5 * kNanosecondsPerSecond;
     EXPECT_THAT(epoch_notes(result, options), IsEmpty());
 }
 
