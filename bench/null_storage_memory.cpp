@@ -1,7 +1,6 @@
 #include "bench/null_storage_memory.h"
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <numeric>
 #include <span>
@@ -14,8 +13,8 @@ namespace {
 // Depends on the lengths of all samples in the dataset's order, and on nothing else.
 std::uint64_t sizes_digest(const Dataset& dataset) {
     constexpr std::size_t kAtOnce = 4096;
-    std::array<SampleId, kAtOnce> ids{};
-    std::array<Extent, kAtOnce> extents{};
+    std::vector<SampleId> ids(kAtOnce);
+    std::vector<Extent> extents(kAtOnce);
     std::uint64_t digest = 0xcbf29ce484222325;  // FNV-1a, a word at a time
     for (std::uint64_t at = 0; at < dataset.size(); at += kAtOnce) {
         const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kAtOnce, dataset.size() - at));

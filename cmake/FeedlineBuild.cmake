@@ -19,7 +19,10 @@ target_compile_options(
   feedline_settings
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Woverloaded-virtual;-Wno-restrict>
             $<$<AND:$<BOOL:${FEEDLINE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
-if(FEEDLINE_SANITIZE)
+# Large objects live on the heap, for stacks may be small (`ulimit -s`). Sanitizers and -O0 make every frame larger.
+if(NOT FEEDLINE_SANITIZE)
+  target_compile_options(feedline_settings INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wframe-larger-than=16384>)
+else()
   target_compile_options(feedline_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${FEEDLINE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
   target_link_options(feedline_settings INTERFACE -fsanitize=${FEEDLINE_SANITIZE})
 endif()

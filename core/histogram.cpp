@@ -24,6 +24,7 @@ std::int64_t Histogram::upper_bound_of(std::size_t bucket) {
 void Histogram::record(std::int64_t value, std::uint64_t count) {
     if (count == 0) return;
     value = std::max<std::int64_t>(value, 0);
+    if (counts_.empty()) counts_.resize(kBuckets);
     counts_[bucket_of(static_cast<std::uint64_t>(value))] += count;
     max_ = std::max(max_, value);
     min_ = count_ == 0 ? value : std::min(min_, value);
@@ -33,6 +34,7 @@ void Histogram::record(std::int64_t value, std::uint64_t count) {
 
 void Histogram::merge(const Histogram& other) {
     if (other.count_ == 0) return;
+    if (counts_.empty()) counts_.resize(kBuckets);
     for (std::size_t i = 0; i < kBuckets; ++i) counts_[i] += other.counts_[i];
     max_ = std::max(max_, other.max_);
     min_ = count_ == 0 ? other.min_ : std::min(min_, other.min_);

@@ -1,12 +1,13 @@
 // A latency histogram of fixed size with bounded relative error: log-linear buckets, as HdrHistogram lays them out.
 //
 // Values are nanoseconds (or any non-negative integer); negative values count as 0. Values below 2^kSubBucketBits are
-// exact; above, the relative error is at most 2^-(kSubBucketBits-1), here 1.6 %. Memory: about 30 KiB. Not thread-safe:
-// one a thread, merged at the end.
+// exact; above, the relative error is at most 2^-(kSubBucketBits-1), here 1.6 %. Memory: about 30 KiB, on the heap, for
+// stacks may be small. Not thread-safe: one a thread, merged at the end.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace feedline {
 
@@ -33,7 +34,7 @@ private:
     static std::size_t bucket_of(std::uint64_t value);
     static std::int64_t upper_bound_of(std::size_t bucket);
 
-    std::array<std::uint64_t, kBuckets> counts_{};
+    std::vector<std::uint64_t> counts_;  // by bucket; empty as long as there is none
     std::uint64_t count_ = 0;
     double sum_ = 0;
     std::int64_t max_ = 0;

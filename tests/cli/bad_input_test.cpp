@@ -55,6 +55,16 @@ TEST_F(Bench, FewOpenFilesAreNotTheDisksFault) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(Bench, ASmallStackIsEnough) {
+    const test::Surroundings small{.limits = {{RLIMIT_STACK, 128U << 10U}}};
+    const Ended ended = run_program(
+        {"bench", data_, "--batch-size", "8", "--step-time", "100us", "--threads", "16", "--engine", "all", "--quiet"},
+        small);
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    const Ended generated = run_program({"generate", dir_ / "made", "--samples", "20", "--quiet"}, small);
+    EXPECT_EQ(generated.exit_code, 0) << generated.err;
+}
+
 TEST_F(Bench, LittleMemoryIsOneLineThatSaysWhatToDo) {
     unsigned refused = 0;
     for (const std::uint64_t mebibytes : {40U, 80U, 160U, 320U}) {
