@@ -5,15 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <system_error>
 
-#include "bench/result.h"
 #include "core/error.h"
 
 namespace feedline {
@@ -25,17 +22,13 @@ namespace fs = std::filesystem;
     throw Error(ErrorKind::usage, std::move(why));
 }
 
-// As write_file_atomically() will see it: a link to a file is followed, all else keeps its last name.
+// Where it will be written, by one name for each file.
 fs::path resolved(const std::string& path) {
+    const fs::path file(written_file(path));
     std::error_code error;
-    if (fs::is_regular_file(path, error)) {
-        fs::path real = fs::canonical(path, error);
-        if (!error) return real;
-    }
-    const fs::path given(path);
-    fs::path directory = fs::weakly_canonical(given.parent_path().empty() ? "." : given.parent_path(), error);
-    if (error) directory = given.parent_path();
-    return directory / given.filename();
+    fs::path directory = fs::weakly_canonical(file.parent_path().empty() ? "." : file.parent_path(), error);
+    if (error) directory = file.parent_path();
+    return directory / file.filename();
 }
 
 struct Identity {
@@ -75,16 +68,17 @@ void check_place(const Output& output) {
     if (status && S_ISDIR(status->st_mode)) {
         refuse(fmt::format("{}: {} is a directory, and a file was expected", output.asked_by, printable(path)));
     }
-    // Written under a longer name first; see write_file_atomically().
+    const fs::path file(written_file(path));
+    // Written under a longer name first; see OutputFile.
     constexpr std::size_t kLongestSuffix = sizeof(".4194304.tmp") - 1;
     if (!special) {
-        const std::string name = fs::path(path).filename().string();
+        const std::string name = file.filename().string();
         if (name.size() + kLongestSuffix > NAME_MAX) {
             refuse(fmt::format("{}: this file name is longer than {} bytes: {}", output.asked_by,
                                NAME_MAX - kLongestSuffix, printable(name)));
         }
     }
-    const std::string directory = fs::path(path).parent_path().string();
+    const std::string directory = file.parent_path().string();
     const std::string place = special ? path : directory.empty() ? "." : directory;
     if (::access(place.c_str(), W_OK) != 0) {
         throw Error(ErrorKind::usage, fmt::format("{}: cannot write", output.asked_by)).at(place).because(errno);
@@ -113,11 +107,6 @@ std::vector<Output> outputs_of(const BenchOptions& options) {
     if (!options.csv_file.empty()) outputs.push_back({"--csv", options.csv_file, false});
     if (!options.result_file.empty()) outputs.push_back({"FEEDLINE_RESULT_FILE", options.result_file, true});
     return outputs;
-}
-
-bool is_standard_output(std::string_view path) {
-    constexpr std::array<std::string_view, 4> kNames{"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"};
-    return std::find(kNames.begin(), kNames.end(), path) != kNames.end();
 }
 
 void check_outputs(std::span<const Output> outputs, std::span<const DatasetArgument> datasets) {
@@ -172,13 +161,11 @@ void check_outputs_against(std::span<const Output> outputs, const Dataset& datas
     }
 }
 
-void write_output(const std::string& path, std::string_view content) {
-    if (!is_standard_output(path)) {
-        write_file_atomically(path, content);
-        return;
-    }
-    const bool written = std::fwrite(content.data(), 1, content.size(), stdout) == content.size();
-    if (!written || std::fflush(stdout) != 0) throw system_error(errno, "cannot write", "standard output");
+std::vector<OutputFile> open_outputs(std::span<const Output> outputs) {
+    std::vector<OutputFile> files;
+    files.reserve(outputs.size());
+    for (const Output& output : outputs) files.emplace_back(output.asked_by, output.path);
+    return files;
 }
 
 }  // namespace feedline

@@ -3,10 +3,10 @@
 
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "bench/options.h"
+#include "bench/output_file.h"
 #include "loaders/dataset.h"
 
 namespace feedline {
@@ -20,9 +20,6 @@ struct Output {
 // Those that were asked for.
 std::vector<Output> outputs_of(const BenchOptions& options);
 
-// "-", and the names that Linux has for it.
-bool is_standard_output(std::string_view path);
-
 // What can be refused before anything is read: a place that cannot be written to, before hours of measuring are lost on
 // it; two outputs that are the same file by whatever spelling; a place inside a dataset that is to be measured. Creates
 // nothing. Throws Error{usage}.
@@ -31,7 +28,7 @@ void check_outputs(std::span<const Output> outputs, std::span<const DatasetArgum
 // An output that is one of the files of this dataset, wherever the dataset's links lead. Throws Error{usage}.
 void check_outputs_against(std::span<const Output> outputs, const Dataset& dataset);
 
-// Writes to standard output, or atomically to the file. Throws Error{io, out_of_space} naming it.
-void write_output(const std::string& path, std::string_view content);
+// Makes sure of each, for the end of the run. Throws Error{usage}: see OutputFile.
+std::vector<OutputFile> open_outputs(std::span<const Output> outputs);
 
 }  // namespace feedline

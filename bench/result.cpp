@@ -1,17 +1,9 @@
 #include "bench/result.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <filesystem>
 #include <utility>
 
 #include "core/error.h"
-#include "core/fd.h"
 
 namespace feedline {
 namespace {
@@ -245,35 +237,6 @@ nlohmann::ordered_json to_json(const ResultFile& file) {
 
 std::string json_text(const ResultFile& file) {
     return to_json(file).dump(2) + "\n";
-}
-
-void write_file_atomically(const std::string& path, std::string_view content) {
-    // A pipe or /dev/stdout cannot be replaced by a rename, and must not be.
-    struct stat status {};
-    const bool exists = ::stat(path.c_str(), &status) == 0;
-    const bool special = exists && !S_ISREG(status.st_mode);
-    // A link stays a link: what it points to is replaced.
-    const std::string target = exists && !special ? std::filesystem::canonical(path).string() : path;
-    const std::string temporary = special ? path : target + "." + std::to_string(::getpid()) + ".tmp";
-    const auto fail = [&](std::string_view what) {
-        const int error = errno;
-        if (!special) ::unlink(temporary.c_str());
-        return system_error(error, std::string(what), path);
-    };
-    // Without O_NONBLOCK a pipe that nobody reads would be waited for; its writes may wait.
-    Fd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | (special ? O_NONBLOCK : 0), 0666));
-    if (!fd) throw fail("cannot create");
-    if (special) ::fcntl(fd.get(), F_SETFL, O_WRONLY);
-    while (!content.empty()) {
-        const ssize_t written = ::write(fd.get(), content.data(), content.size());
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) throw fail("cannot write");
-        content.remove_prefix(static_cast<std::size_t>(written));
-    }
-    if (special) return;
-    if (::fsync(fd.get()) != 0) throw fail("cannot write");
-    fd.reset();
-    if (::rename(temporary.c_str(), target.c_str()) != 0) throw fail("cannot write");
 }
 
 }  // namespace feedline

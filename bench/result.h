@@ -146,8 +146,4 @@ nlohmann::ordered_json to_json(const EpochResult& epoch);
 // The JSON as it is written, with a newline at its end.
 std::string json_text(const ResultFile& file);
 
-// Writes atomically (temporary name, fsync, rename); a device or a pipe is written to. Throws Error{io, out_of_space}
-// naming the file.
-void write_file_atomically(const std::string& path, std::string_view content);
-
 }  // namespace feedline

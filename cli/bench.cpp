@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "bench/check.h"
@@ -83,10 +85,22 @@ std::string file_from_environment() {
     return path == nullptr ? "" : path;
 }
 
-void write_files(const BenchOptions& options, const ResultFile& file) {
-    for (const Output& output : outputs_of(options)) {
-        write_output(output.path, output.json ? json_text(file) : render_csv(file));
+void complain(std::string_view what) {
+    tell(stderr, fmt::format("feedline: {}\n", what));
+}
+
+// The exit code of what could not be written, said; none: all was. One that fails does not cost the others.
+std::optional<int> write_files(std::span<const Output> outputs, std::span<OutputFile> files, const ResultFile& result) {
+    std::optional<int> failed;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        try {
+            files[i].write(outputs[i].json ? json_text(result) : render_csv(result));
+        } catch (const Error& error) {
+            complain(error.what());
+            failed = exit_code(error.kind());
+        }
     }
+    return failed;
 }
 
 // Says what is missed; true when something is.
@@ -94,7 +108,7 @@ bool report_missed(const ResultFile& file) {
     bool any = false;
     for (const Result& result : file.results) {
         for (const std::string& line : result.missed_requirements) {
-            fmt::print(stderr, "feedline: {}\n", printable(line));
+            complain(printable(line));
             any = true;
         }
     }
@@ -102,43 +116,39 @@ bool report_missed(const ResultFile& file) {
 }
 
 // What people read. It makes way for a result that goes to standard output.
-void print_table(const BenchOptions& options, const ResultFile& file) {
+void print_table(const BenchOptions& options, std::span<const Output> outputs, const ResultFile& file) {
     if (options.quiet) return;
-    const std::vector<Output> outputs = outputs_of(options);
     const bool taken = std::any_of(outputs.begin(), outputs.end(),
                                    [](const Output& output) { return is_standard_output(output.path); });
     std::FILE* out = taken ? stderr : stdout;
-    fmt::print(out, "{}", render_table(file, table_columns(terminal_columns(out))));
+    tell(out, render_table(file, table_columns(terminal_columns(out))));
 }
 
 Ending run(BenchOptions options, const std::string& typed, const Interrupt& interrupt) {
     options.result_file = file_from_environment();
     const Capabilities machine = machine_capabilities();
     check_options(options, machine);
+    const std::vector<Output> outputs = outputs_of(options);
+    std::vector<OutputFile> files = open_outputs(outputs);
     const bool live = !options.quiet && !options.no_progress && StatusLine::possible(stderr);
     TerminalProgress progress(stderr, live, options.quiet);
     const BenchOutcome outcome = run_bench(options, machine, make_context(typed), progress, interrupt);
     progress.clear();
     const Ending early{exit_code(outcome, false), outcome.interrupted || outcome.stuck};
-    try {
-        write_files(options, outcome.file);
-    } catch (const Error& error) {
-        fmt::print(stderr, "feedline: {}\n", error.what());
-        return {exit_code(error.kind()), early.at_once};
-    }
-    print_table(options, outcome.file);
+    const std::optional<int> failed = write_files(outputs, files, outcome.file);
+    print_table(options, outputs, outcome.file);
+    if (failed) return {*failed, early.at_once};
     if (outcome.interrupted) {
         const std::vector<Result>& results = outcome.file.results;
         const bool complete = !results.empty() && results.back().only_controls_missing();
         if (!options.quiet) {
-            fmt::print(
-                stderr, "feedline: interrupted; {}\n",
-                complete ? "the measured figures are complete, controls are missing" : "the figures are partial");
+            complain(complete ? "interrupted; the measured figures are complete, controls are missing"
+                              : "interrupted; the figures are partial");
         }
         return early;
     }
     if (outcome.file.results.empty()) {
-        fmt::print(stderr, "feedline: nothing was measured: {}\n", printable(outcome.file.skipped.front().reason));
+        complain("nothing was measured: " + printable(outcome.file.skipped.front().reason));
         return early;
     }
     return {exit_code(outcome, report_missed(outcome.file)), early.at_once};

@@ -145,9 +145,10 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     const GenerateResult result = generate(options, progress, interrupt);
     line.clear();
     if (!arguments.quiet) {
-        fmt::print("{}: {} files in {} classes, {} in {}\n", printable(options.destination),
-                   format_count(static_cast<double>(result.files)), format_count(static_cast<double>(result.classes)),
-                   format_size(static_cast<double>(result.bytes)), format_time(now_ns() - start));
+        tell(stdout, fmt::format("{}: {} files in {} classes, {} in {}\n", printable(options.destination),
+                                 format_count(static_cast<double>(result.files)),
+                                 format_count(static_cast<double>(result.classes)),
+                                 format_size(static_cast<double>(result.bytes)), format_time(now_ns() - start)));
     }
     return {};
 }

@@ -1,5 +1,7 @@
 // feedline: parses, runs one subcommand, turns what happened into an exit code.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -14,12 +16,12 @@
 #include "cli/plain_words.h"
 #include "core/error.h"
 #include "core/failure_words.h"
+#include "core/status_line.h"
 
 namespace {
 
 int complain(std::string_view what, int exit_code) {
-    // Not fmt::print: it throws where stderr is closed, and there is nobody left to tell.
-    std::fputs(fmt::format("feedline: {}\n", what).c_str(), stderr);
+    feedline::tell(stderr, fmt::format("feedline: {}\n", what));
     return exit_code;
 }
 
@@ -71,10 +73,21 @@ int delivered(int exit_code) {
                     feedline::exit_code(feedline::ErrorKind::io));
 }
 
+// Where a standard stream is closed, the next file that is opened would take its place, and get what is printed.
+void hold_standard_streams() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+        // The wrong way round, so that using it still fails. The lowest free number is the one that is missing.
+        if (::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0) return;
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+    hold_standard_streams();
     std::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is an error like any other: EFBIG
+    std::signal(SIGPIPE, SIG_IGN);  // and so is a pipe whose reader is gone: EPIPE
     feedline::Interrupt interrupt;
     const feedline::SignalScope signals(interrupt);
     try {

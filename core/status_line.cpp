@@ -23,6 +23,11 @@ std::string cut(const std::string& line, std::size_t columns) {
 
 }  // namespace
 
+void tell(std::FILE* out, const std::string& text) {
+    std::fputs(text.c_str(), out);
+    std::fflush(out);
+}
+
 std::size_t text_columns(std::string_view text) {
     return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins_character));
 }
@@ -48,15 +53,13 @@ void StatusLine::show(const std::string& line) {
     const std::string text = cut(line, columns());
     const std::size_t columns = text_columns(text);
     const std::string over(shown_columns_ > columns ? shown_columns_ - columns : 0, ' ');
-    std::fputs(("\r" + text + over).c_str(), out_);
-    std::fflush(out_);
+    tell(out_, "\r" + text + over);
     shown_columns_ = columns;
 }
 
 void StatusLine::clear() {
     if (shown_columns_ == 0) return;
-    std::fputs(("\r" + std::string(shown_columns_, ' ') + "\r").c_str(), out_);
-    std::fflush(out_);
+    tell(out_, "\r" + std::string(shown_columns_, ' ') + "\r");
     shown_columns_ = 0;
 }
 

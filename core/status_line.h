@@ -8,6 +8,10 @@
 
 namespace feedline {
 
+// Writes `text` for a person. That nobody can read it (a terminal that is gone, a closed pipe) is no failure: what is
+// said beside a result must never cost the result.
+void tell(std::FILE* out, const std::string& text);
+
 // Columns of the terminal behind `out`; 0 when it is none or does not tell.
 std::size_t terminal_columns(std::FILE* out);
 

@@ -80,15 +80,13 @@ void TerminalProgress::measuring(const std::string& what, const Progress& progre
 void TerminalProgress::announce(const std::string& line) {
     clear();
     if (quiet_) return;
-    fmt::print(out_, "feedline: {}\n", printable(line));
-    std::fflush(out_);
+    tell(out_, fmt::format("feedline: {}\n", printable(line)));
 }
 
 void TerminalProgress::finished(const Result& result) {
     clear();
     if (result.status != RunStatus::failed) return;
-    fmt::print(out_, "feedline: {}: {}\n", printable(result.name), result.error);
-    std::fflush(out_);
+    tell(out_, fmt::format("feedline: {}: {}\n", printable(result.name), result.error));
 }
 
 }  // namespace feedline

@@ -76,6 +76,8 @@ TEST_F(Outputs, TheDatasetIsNeverWrittenInto) {
     EXPECT_NE(refusal(dir_ / "alias/r.json", ""), "");
     std::filesystem::create_symlink(data_ + "/a/1", dir_ / "r.json");
     EXPECT_NE(refusal(dir_ / "r.json", ""), "") << "a link outside that leads to a sample";
+    std::filesystem::create_symlink(data_ + "/new", dir_ / "new.json");
+    EXPECT_NE(refusal(dir_ / "new.json", ""), "") << "and one that would make a new one";
     EXPECT_EQ(refusal(dir_ / "data.json", ""), "") << "beside it is not inside";
 }
 

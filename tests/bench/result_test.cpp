@@ -211,36 +211,8 @@ TEST(Result, NamesThatAreNoUtf8DoNotBreakTheFile) {
     result.tier.device = "\xff";
     result.name = "\xff/files/pread/custom";
     result.notes = {"\xff"};
-    const test::TempDir dir;
-    const std::string path = dir / "result.json";
-    write_file_atomically(path, json_text({test::hand_made_context(), {result}, {{"\xff", "\xff"}}}));
-    const Json json = Json::parse(test::read_file(path));
+    const Json json = Json::parse(json_text({test::hand_made_context(), {result}, {{"\xff", "\xff"}}}));
     EXPECT_EQ(json["results"][0]["dataset"]["classes"][0]["name"], "caf\\xe9");
-}
-
-TEST(Result, IsWrittenWholeOrNotAtAll) {
-    const test::TempDir dir;
-    const std::string path = dir / "result.json";
-    write_file_atomically(path, "old");
-    write_file_atomically(path, "new");
-    EXPECT_EQ(test::read_file(path), "new");
-    try {
-        write_file_atomically(dir / "none/result.json", "x");
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::io);
-        EXPECT_NE(std::string(error.what()).find("none/result.json"), std::string::npos);
-    }
-}
-
-TEST(Result, ADeviceIsWrittenToAndNotReplaced) {
-    struct stat before {};
-    struct stat after {};
-    ASSERT_EQ(::stat("/dev/null", &before), 0);
-    write_file_atomically("/dev/null", "x");
-    ASSERT_EQ(::stat("/dev/null", &after), 0);
-    EXPECT_TRUE(S_ISCHR(after.st_mode));
-    EXPECT_EQ(before.st_ino, after.st_ino);
 }
 
 // A CSV as a spreadsheet reads it: one map of names to fields a line.

@@ -1,6 +1,7 @@
 // What the built program writes: to a terminal, to files, to a pipe, and its help.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -92,11 +93,45 @@ TEST_F(Bench, AMinusIsStandardOutputAndNothingElseStandsThere) {
     EXPECT_TRUE(Json::parse(nothing.out).at("results").empty());
 }
 
-TEST_F(Bench, AResultForAPipeThatNobodyReadsIsAnErrorAndNoHang) {
+TEST_F(Bench, APlaceThatCannotBeWrittenIsRefusedBeforeTheRun) {
     ASSERT_EQ(::mkfifo((dir_ / "pipe").c_str(), 0600), 0);
-    const Ended ended = run_program({"bench", data_, "--no-controls", "--quiet", "--json", dir_ / "pipe"});
+    // A run that would not end: what is refused is refused before it.
+    for (const std::string& place : {dir_ / "pipe", std::string("/proc/feedline.json")}) {
+        for (const char* option : {"--json", "--csv"}) {
+            const Ended ended = run_program({"bench", data_, "--step-time", "24h", option, place});
+            EXPECT_EQ(ended.exit_code, 2) << ended.err;
+            EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
+            EXPECT_NE(ended.err.find(option), std::string::npos) << ended.err;
+        }
+    }
+}
+
+TEST_F(Bench, ThatNobodyListensDoesNotCostTheResult) {
+    const std::vector<std::string> arguments{"bench", data_, "--batch-size", "8", "--json", json_};
+    const auto expect_written = [&](const Ended& ended, int exit_code) {
+        EXPECT_EQ(ended.exit_code, exit_code) << ended.err;
+        EXPECT_EQ(results_in(json_).at(0).at("status"), "ok");
+        std::filesystem::remove(json_);
+    };
+    const auto closed = [](const char* stream) {
+        return test::Surroundings{.launcher = {"/bin/sh", "-c", std::string("exec \"$@\" ") + stream + ">&-", "sh"}};
+    };
+    expect_written(run_program(arguments, {.unread = {STDERR_FILENO}}), 0);
+    expect_written(run_program(arguments, closed("2")), 0);
+    // The table was not delivered, and that is said; the file is there.
+    const Ended unread = run_program(arguments, {.unread = {STDOUT_FILENO}});
+    EXPECT_NE(unread.err.find("cannot write: standard output"), std::string::npos) << unread.err;
+    expect_written(unread, 5);
+    expect_written(run_program(arguments, closed("1")), 5);
+    expect_written(run_program(arguments, {.unread = {STDOUT_FILENO, STDERR_FILENO}}), 5);
+}
+
+TEST_F(Bench, AnOutputThatFailsAtTheEndDoesNotCostTheOthers) {
+    const Ended ended = run_program({"bench", data_, "--no-controls", "--json", "/dev/full", "--csv", dir_ / "r.csv"});
     EXPECT_EQ(ended.exit_code, 5) << ended.err;
     EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
+    EXPECT_EQ(lines_in(test::read_file(dir_ / "r.csv")), 2U);
+    EXPECT_NE(ended.out.find("=> "), std::string::npos) << "the table is there: " << ended.out;
 }
 
 TEST_F(Bench, ALinkToAResultStaysALink) {

@@ -56,6 +56,12 @@ Ended run_command(const std::vector<std::string>& words, const Surroundings& sur
         if (out_fd < 0 || err_fd < 0 || ::dup2(out_fd, STDOUT_FILENO) < 0 || ::dup2(err_fd, STDERR_FILENO) < 0) {
             ::_exit(126);
         }
+        for (const int stream : surroundings.unread) {
+            std::array<int, 2> ends{};
+            if (::pipe(ends.data()) != 0 || ::dup2(ends[1], stream) < 0) ::_exit(126);
+            ::close(ends[0]);
+            ::close(ends[1]);
+        }
         for (const auto& [name, value] : surroundings.environment) ::setenv(name.c_str(), value.c_str(), 1);
         for (const auto& [resource, soft] : surroundings.limits) {
             const rlimit limit{soft, soft};

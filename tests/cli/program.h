@@ -20,6 +20,7 @@ struct Surroundings {
     std::vector<std::pair<std::string, std::string>> environment{};  // added to the current one
     std::vector<std::pair<int, std::uint64_t>> limits{};             // RLIMIT_..., soft
     std::string directory{};                                         // to run in; empty: this one
+    std::vector<int> unread{};                                       // streams that go to a pipe whose reader is gone
     std::vector<std::string> launcher{};  // command that starts the program it is given, by exec
 };
 
