@@ -13,6 +13,7 @@
 #include "bench/outputs.h"
 #include "bench/require.h"
 #include "core/presets.h"
+#include "core/units.h"
 #include "loaders/decode/decoder.h"
 
 namespace feedline {
@@ -84,6 +85,12 @@ void check_reading(const BenchOptions& options, const Capabilities& machine) {
     }
     if (thread_a_read && options.threads > kMostReaders) {
         refuse(fmt::format("--threads {}: {} is the most", options.threads, kMostReaders));
+    }
+    // Below it, whether a read on time is called hung would be left to chance.
+    constexpr Nanoseconds kShortestTimeout = 10'000'000;
+    if (options.io_timeout_ns > 0 && options.io_timeout_ns < kShortestTimeout) {
+        refuse(fmt::format("--io-timeout {}: {} is the least; it is for reads that hang, not for slow ones",
+                           format_time(options.io_timeout_ns), format_time(kShortestTimeout)));
     }
     if (options.drop_caches && options.cache != CacheMode::cold) {
         refuse("--drop-caches is for --cache cold, which was not asked for");

@@ -20,6 +20,9 @@ namespace {
 constexpr double kFewDeviceReads = 0.01;
 // Steps of a timeline that is computed: the first fill is lost in them.
 constexpr std::uint64_t kComputedSteps = 2000;
+// How long a control waits for storage that does not answer, if that is far longer than it took before.
+constexpr Nanoseconds kReadPatience = 10 * kNanosecondsPerSecond;
+constexpr Nanoseconds kPreparePatience = 60 * kNanosecondsPerSecond;
 
 // Of what was over by the end of its last step: a control is cut by its time limit, and a batch under way then would
 // make few long ones look slow.
@@ -78,7 +81,7 @@ public:
             return figures;
         }
         figures.utilization = steady_utilization(last_.idle);
-        bench_.prepare_cache();
+        prepare_cache();
         Pass pass = bench_.measured_pass(0);
         pass.step_ns = 0;
         pass.duration_ns = bounds_.null_step_ns;
@@ -158,7 +161,7 @@ public:
         const std::uint64_t whole = pass.max_steps;
         if (whole > 0) bound.steps = bound.steps > 0 ? std::min(bound.steps, whole) : whole;
         const Nanoseconds step = bounds_.serial_without_steps ? 0 : step_ns_;
-        bench_.prepare_cache();
+        prepare_cache();
         const EpochResult epoch = run(pass, step, bound);
         ControlFigures figures;
         note_idle(figures, step, epoch.idle);
@@ -177,8 +180,13 @@ public:
     }
 
 private:
+    // What was measured is not to be lost on a control that hangs.
+    void prepare_cache() { bench_.prepare_cache(std::max(kPreparePatience, 4 * bench_.prepare_time_ns())); }
+
     ControlFigures run_null_storage() {
         Pass pass = bench_.measured_pass(0);
+        // Its one real batch is read before the time limit begins to count.
+        pass.io_timeout_ns = std::max<Nanoseconds>(kReadPatience, 4 * last_.read_latency_ns.max);
         pass.engine.kind = EngineKind::null;
         pass.replay = true;
         pass.wrap = true;

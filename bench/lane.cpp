@@ -28,6 +28,7 @@ StepLoad& StepLoad::operator+=(const StepLoad& other) {
     skipped_samples += other.skipped_samples;
     payload_bytes += other.payload_bytes;
     h2d_bytes += other.h2d_bytes;
+    failures.merge(other.failures);
     return *this;
 }
 
@@ -35,10 +36,14 @@ StepLoad load_of(const Batch& batch) {
     const auto skipped = static_cast<std::uint64_t>(
         std::count_if(batch.samples.begin(), batch.samples.end(),
                       [](const SampleView& sample) { return sample.status == SampleStatus::skipped; }));
-    return {.samples = batch.samples.size() - skipped,
-            .skipped_samples = skipped,
-            .payload_bytes = batch.payload_bytes,
-            .h2d_bytes = batch.bytes};
+    StepLoad load{.samples = batch.samples.size() - skipped,
+                  .skipped_samples = skipped,
+                  .payload_bytes = batch.payload_bytes,
+                  .h2d_bytes = batch.bytes};
+    for (const Oddity& failure : batch.failures) {
+        load.failures.add(failure.kind, failure.count, [&] { return failure.example; });
+    }
+    return load;
 }
 
 void Lane::begin(Nanoseconds t0_ns) {

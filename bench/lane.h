@@ -10,6 +10,7 @@
 #include "cuda/device.h"
 #include "cuda/ring.h"
 #include "loaders/batch.h"
+#include "loaders/failure.h"
 
 namespace feedline {
 
@@ -19,6 +20,7 @@ struct StepLoad {
     std::uint64_t skipped_samples = 0;
     std::uint64_t payload_bytes = 0;
     std::uint64_t h2d_bytes = 0;  // payload and padding
+    FailureLog failures{};        // why samples were skipped
     StepLoad& operator+=(const StepLoad& other);
 };
 

@@ -301,6 +301,7 @@ private:
         out.steps = out.idle.steps;
         out.samples = total.samples;
         out.skipped_samples = total.skipped_samples;
+        out.failures = total.failures.entries();
         out.payload_bytes = total.payload_bytes;
         out.h2d_bytes = total.h2d_bytes;
         out.padding_bytes = out.h2d_bytes - out.payload_bytes;

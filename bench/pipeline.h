@@ -50,6 +50,7 @@ struct EpochOutcome {
     std::uint64_t steps = 0;
     std::uint64_t samples = 0;  // of these steps, without skipped
     std::uint64_t skipped_samples = 0;
+    std::vector<Oddity> failures;  // why these were skipped, by kind
     std::uint64_t payload_bytes = 0;
     std::uint64_t h2d_bytes = 0;  // payload and padding
     std::uint64_t padding_bytes = 0;

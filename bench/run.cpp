@@ -95,12 +95,11 @@ void check_against(const BenchOptions& chosen, const Tier& tier, const EngineSel
                                                   chosen.warmup_steps, steps))
             .at(info.path);
     }
-    const unsigned each = (chosen.queue_depth + chosen.threads - 1) / chosen.threads;
-    const unsigned most = max_engine_queue_depth(engine.kind);
-    if (each > most) {
+    const std::uint64_t most = std::uint64_t{max_engine_queue_depth(engine.kind)} * chosen.threads;
+    if (chosen.queue_depth > most) {
         throw Error(ErrorKind::usage,
-                    fmt::format("--queue-depth {} over {} threads is {} each, and {} takes {} on this kernel",
-                                chosen.queue_depth, chosen.threads, each, to_string(engine.kind), most));
+                    fmt::format("--queue-depth {}: {} with {} thread{} takes {} at most here", chosen.queue_depth,
+                                to_string(engine.kind), chosen.threads, chosen.threads == 1 ? "" : "s", most));
     }
 }
 
@@ -178,15 +177,19 @@ Result described(const Combination& combination, DeviceKind device) {
 }
 
 // Of an epoch that --duration cut before a step was over. What it says of idle time is true, and no figure of a run.
-Error nothing_measured(const EpochResult& epoch, const BenchOptions& options) {
+Error nothing_measured(const EpochResult& epoch, const BenchOptions& options, bool stuck) {
     const std::string within = "within --duration " + format_time(options.duration_ns);
     const std::string why = epoch.idle.busy_ns > 0 ? fmt::format("not one step of {} was over {}",
                                                                  format_time(options.step_time_ns.value_or(0)), within)
                                                    : "no step began " + within;
-    return Error(ErrorKind::unsupported, "nothing was measured: " + why).advise("use a longer one");
+    const Error nothing(ErrorKind::unsupported, "nothing was measured: " + why);
+    if (!stuck) return Error(nothing).advise("use a longer one");
+    return Error(ErrorKind::unsupported, nothing.message() + ", and a read has not come back at all")
+        .advise("check the storage; --io-timeout names the file");
 }
 
-void measure_epochs(Workbench& bench, Result& result) {
+// False: a read did not come back, and what would have followed was not measured.
+bool measure_epochs(Workbench& bench, Result& result) {
     const BenchOptions& options = bench.options();
     for (unsigned round = 0; round < options.rounds; ++round) {
         result.rounds.emplace_back();
@@ -204,7 +207,9 @@ void measure_epochs(Workbench& bench, Result& result) {
                 result.step_ns = std::move(figures.step_ns);
             }
             if (measured.partial) throw Error(ErrorKind::interrupted, "interrupted");
-            if (!measured.measured()) throw nothing_measured(measured, options);
+            // The time limit came first, and does not excuse it.
+            if (bench.hung_too_long()) throw Error(*bench.hung_read());
+            if (!measured.measured()) throw nothing_measured(measured, options, bench.stuck());
             if (measured.samples == 0 && measured.skipped_samples > 0) {
                 const Oddity& first = measured.failures.front();
                 throw Error(ErrorKind::io, fmt::format("not one sample could be read ({} {})", first.count, first.kind))
@@ -213,8 +218,11 @@ void measure_epochs(Workbench& bench, Result& result) {
             if (!measured.samples_delivered_once) {
                 throw Error(ErrorKind::internal, "samples were not delivered exactly once").at(result.dataset.path);
             }
+            const bool last = epoch + 1 == options.epochs && round + 1 == options.rounds;
+            if (bench.stuck() && !last) return false;
         }
     }
+    return true;
 }
 
 // Fills `result` as far as it gets. False: interrupted. `memory` may be null.
@@ -222,13 +230,13 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
              BenchObserver& observer, const Interrupt& interrupt, NullStorageMemory* memory) {
     bool stuck = false;
     bool epochs_done = false;
+    std::string hung_in;  // where that is known
     try {
         Workbench bench(combination.tier->dataset, combination.options, combination.engine, device,
                         combination.tier->info, observer, interrupt);
         try {
             result.device_name = bench.device_name();
-            measure_epochs(bench, result);
-            epochs_done = true;
+            epochs_done = measure_epochs(bench, result);
             for (std::string& note : epoch_notes(result, combination.options)) {
                 result.notes.push_back(std::move(note));
             }
@@ -238,6 +246,7 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
             throw;
         }
         stuck = bench.stuck();
+        if (bench.hung_read()) hung_in = " of " + printable(bench.hung_read()->path());
     } catch (const std::exception& exception) {
         const Error error = as_error(exception);
         outcome.stuck |= stuck;
@@ -264,8 +273,10 @@ bool measure(const Combination& combination, DeviceKind device, Result& result, 
     }
     outcome.stuck |= stuck;
     if (!stuck || result.status == RunStatus::failed) return true;
-    result.notes.emplace_back(
-        "a read did not come back and was left behind: what would have followed it was not measured");
+    result.notes.push_back(
+        fmt::format("a read{} did not come back and was left behind: what would have followed it was "
+                    "not measured{}",
+                    hung_in, hung_in.empty() ? "; --io-timeout names its file" : ""));
     if (!epochs_done) result.missing.emplace_back("epochs");
     if (combination.options.controls) {
         for (std::string& control : missing_controls(result.controls)) result.missing.push_back(std::move(control));

@@ -22,11 +22,9 @@ constexpr unsigned kCacheThreads = 16;
 // Looking at a file's pages opens it, which warms its metadata; where the cache is to stay as it is, look at few.
 constexpr std::uint64_t kResidencySampleAsIs = 1000;
 constexpr std::uint64_t kResidencySample = 200'000;
-// How long reads in flight may take to end after the last batch, on a tier that works.
+// How long reads in flight may take to end after a pass: one that was cut, or that failed. A whole one leaves none.
 constexpr Nanoseconds kFinishSlice = 50'000'000;
-constexpr Nanoseconds kFinishPatience = 60 * kNanosecondsPerSecond;
-// The same where a time limit has ended the pass: who gave one does not want to wait.
-constexpr Nanoseconds kCutPatience = 5 * kNanosecondsPerSecond;
+constexpr Nanoseconds kFinishPatience = 5 * kNanosecondsPerSecond;
 
 double cpu_seconds() {
     rusage usage{};
@@ -174,9 +172,7 @@ Workbench::Workbench(std::shared_ptr<const Dataset> dataset, const BenchOptions&
 }
 
 StagingNeed Workbench::planned_need() const {
-    std::vector<Order> orders;
-    for (unsigned epoch = 0; epoch < options_.epochs; ++epoch) orders.push_back(order_of(measured_pass(epoch)));
-    const auto shared_orders = std::make_shared<std::vector<Order>>(std::move(orders));
+    const OrderOptions base = order_options(measured_pass(0));
     StagingNeed most;
     // The warm control of direct reads is their buffered twin, so both layouts must fit.
     for (const Alignment& alignment : {engine_.alignment, Alignment{}}) {
@@ -184,7 +180,15 @@ StagingNeed Workbench::planned_need() const {
         plan.alignment = alignment;
         plan.slots = measured_pass(0).slots;
         const StagingNeed need = run_interruptibly(
-            [shared_orders, plan, held = dataset_] { return staging_need(*held, *shared_orders, plan); }, interrupt_);
+            [held = dataset_, base, epochs = options_.epochs, plan] {
+                const auto order_of = [&](std::uint64_t epoch) {
+                    OrderOptions order = base;
+                    order.epoch = epoch;
+                    return Order(held->size(), order);
+                };
+                return staging_need(*held, order_of, epochs, plan);
+            },
+            interrupt_);
         most.slab_bytes = std::max(most.slab_bytes, need.slab_bytes);
         most.max_batch_bytes = std::max(most.max_batch_bytes, need.max_batch_bytes);
         if (!engine_.alignment.direct()) break;
@@ -240,19 +244,23 @@ std::span<const std::unique_ptr<Device>> Workbench::devices_for(const Pass& pass
     return own;
 }
 
-Order Workbench::order_of(const Pass& pass) const {
+OrderOptions Workbench::order_options(const Pass& pass) const {
     OrderOptions order;
     order.batch_size = options_.batch_size;
     if (pass.dataset) {
         order.mode = OrderMode::sequential;
-        return Order(pass.dataset->size(), order);
+        return order;
     }
     order.mode = options_.order;
     order.seed = options_.seed;
     order.epoch = pass.epoch;
     order.rank = options_.rank;
     order.world = options_.world;
-    return Order(dataset_->size(), order);
+    return order;
+}
+
+Order Workbench::order_of(const Pass& pass) const {
+    return Order(pass.dataset ? pass.dataset->size() : dataset_->size(), order_options(pass));
 }
 
 PipelineOptions Workbench::pipeline_options(const Pass& pass, std::uint64_t steps) const {
@@ -269,7 +277,7 @@ PipelineOptions Workbench::pipeline_options(const Pass& pass, std::uint64_t step
     return pipeline;
 }
 
-void Workbench::prepare_cache() {
+void Workbench::prepare_cache(Nanoseconds patience_ns) {
     struct Counts {
         std::atomic<std::uint64_t> done{0};
         std::atomic<std::uint64_t> total{0};
@@ -283,33 +291,39 @@ void Workbench::prepare_cache() {
         return [this, what, counts] { observer_.working(what, counts->done, counts->total); };
     };
     const Interrupt* interrupt = &interrupt_;
+    const auto wait_for = [&](auto work, const char* what) {
+        try {
+            return run_interruptibly(std::move(work), interrupt_, tick(what), patience_ns);
+        } catch (const Error& error) {
+            stuck_ |= error.kind() == ErrorKind::timeout;
+            throw;
+        }
+    };
     const Nanoseconds begun_ns = now_ns();
     std::uint64_t limit = kResidencySampleAsIs;
     if (options_.cache == CacheMode::cold) {
-        run_interruptibly(
-            [held = dataset_, progress, interrupt] { return evict(*held, kCacheThreads, progress, *interrupt); },
-            interrupt_, tick("evicting the dataset from the page cache"));
+        wait_for([held = dataset_, progress, interrupt] { return evict(*held, kCacheThreads, progress, *interrupt); },
+                 "evicting the dataset from the page cache");
         limit = kResidencySample;
     } else if (options_.cache == CacheMode::warm) {
-        run_interruptibly(
+        wait_for(
             [held = dataset_, progress, interrupt] {
                 warm_up(*held, kCacheThreads, progress, *interrupt);
                 return true;
             },
-            interrupt_, tick("reading the dataset into the page cache"));
+            "reading the dataset into the page cache");
         limit = kResidencySample;
     }
-    resident_before_ =
-        run_interruptibly([held = dataset_, limit] { return resident_fraction(*held, kCacheThreads, limit); },
-                          interrupt_, tick("looking at the page cache"));
+    resident_before_ = wait_for([held = dataset_, limit] { return resident_fraction(*held, kCacheThreads, limit); },
+                                "looking at the page cache");
     // Last, because looking at pages brings metadata back.
     if (options_.drop_caches) {
-        run_interruptibly(
+        wait_for(
             [] {
                 drop_caches();
                 return true;
             },
-            interrupt_, tick("dropping the machine's caches"));
+            "dropping the machine's caches");
     }
     prepare_time_ns_ = now_ns() - begun_ns;
 }
@@ -331,7 +345,7 @@ PassFigures Workbench::run(const Pass& pass) {
     loading.queue_depth = options_.queue_depth;
     loading.slots = pass.slots;
     loading.on_error = options_.on_error;
-    loading.io_timeout_ns = options_.io_timeout_ns;
+    loading.io_timeout_ns = options_.io_timeout_ns > 0 ? options_.io_timeout_ns : pass.io_timeout_ns;
     loading.max_batches = due;
     loading.wrap = pass.wrap;
     loading.replay = pass.replay;
@@ -348,24 +362,26 @@ PassFigures Workbench::run(const Pass& pass) {
     const auto settle = [&](Nanoseconds patience) {
         for (Nanoseconds waited = 0; waited < patience; waited += kFinishSlice) {
             if (loader.finish(kFinishSlice)) return;
-            if (interrupt_.requested() || (options_.io_timeout_ns > 0 && waited > options_.io_timeout_ns)) break;
+            hung_read_ = loader.hung_read(loading.io_timeout_ns);
+            if (interrupt_.requested() || hung_read_) break;
         }
         stuck_ = !loader.finish(0);
+        hung_too_long_ = stuck_ && hung_read_;
+        if (!hung_too_long_) hung_read_ = stuck_ ? loader.hung_read(0) : std::nullopt;
     };
-    const Nanoseconds patience = pass.duration_ns > 0 ? kCutPatience : kFinishPatience;
     EpochOutcome outcome;
     try {
         outcome = run_epoch(loader, devices, pipeline_options(pass, pass.wrap ? pass.max_steps : due),
                             auditable ? &audit : nullptr, interrupt_);
     } catch (const Error& error) {
         // What has hung for its time limit already is not waited for again.
-        settle(error.kind() == ErrorKind::timeout ? kFinishSlice : patience);
+        settle(error.kind() == ErrorKind::timeout ? kFinishSlice : kFinishPatience);
         throw;
     } catch (...) {
-        settle(patience);
+        settle(kFinishPatience);
         throw;
     }
-    settle(patience);
+    settle(kFinishPatience);
     const double cpu_after = cpu_seconds();
     const DeviceCounters after = device_counters(tier_);
     const LoaderStats stats = loader.stats();
@@ -378,7 +394,7 @@ PassFigures Workbench::run(const Pass& pass) {
     epoch.bytes = outcome.payload_bytes;
     epoch.steps = outcome.steps;
     epoch.idle = outcome.idle;
-    epoch.failures = stats.failures;
+    epoch.failures = std::move(outcome.failures);
     epoch.slot_wait_seconds = to_seconds(stats.slot_wait_ns);
     epoch.oversleep_seconds = to_seconds(outcome.oversleep_ns + stats.oversleep_ns);
     epoch.h2d_bytes = outcome.h2d_bytes;

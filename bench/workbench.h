@@ -31,6 +31,7 @@ struct Pass {
     bool replay = false;  // null storage
     bool wrap = false;    // begin again at the end; needs a limit
     std::uint64_t epoch = 0;
+    Nanoseconds io_timeout_ns = 0;           // 0: the options'
     std::uint64_t max_steps = 0;             // 0: none
     Nanoseconds duration_ns = 0;             // 0: none
     std::shared_ptr<const Dataset> dataset;  // null: the workbench's, in its order; else this one, in sequence
@@ -49,8 +50,8 @@ public:
               DeviceKind device, const TierInfo& tier, BenchObserver& observer, const Interrupt& interrupt);
 
     // Brings the page cache into the state that was asked for and looks at it, for the next run(). Throws
-    // Error{interrupted}.
-    void prepare_cache();
+    // Error{interrupted}, and Error{timeout} when the storage does not answer for `patience_ns`; 0: waits for ever.
+    void prepare_cache(Nanoseconds patience_ns = 0);
 
     // Rethrows the first error of the data path. An interrupted pass returns what it has, marked partial.
     PassFigures run(const Pass& pass);
@@ -58,6 +59,7 @@ public:
     // As a measured epoch is made.
     Pass measured_pass(std::uint64_t epoch) const;
 
+    OrderOptions order_options(const Pass& pass) const;
     Order order_of(const Pass& pass) const;
 
     // Runs batches from elsewhere on devices of their own.
@@ -83,6 +85,9 @@ public:
 
     // A reading thread is stuck in the kernel and may still write into the slab: nothing more can be run here.
     bool stuck() const { return stuck_; }
+    // What it is stuck in, where that is known: with an I/O timeout; and whether that is over.
+    const std::optional<Error>& hung_read() const { return hung_read_; }
+    bool hung_too_long() const { return hung_too_long_; }
 
 private:
     StagingNeed planned_need() const;
@@ -107,6 +112,8 @@ private:
     std::optional<double> resident_before_;
     Nanoseconds prepare_time_ns_ = 0;
     bool stuck_ = false;
+    std::optional<Error> hung_read_;
+    bool hung_too_long_ = false;
 };
 
 // Samples of the first `batches` batches, in their order.

@@ -19,10 +19,7 @@ target_compile_options(
   feedline_settings
   INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Woverloaded-virtual;-Wno-restrict>
             $<$<AND:$<BOOL:${FEEDLINE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
-# Large objects live on the heap, for stacks may be small (`ulimit -s`). Sanitizers and -O0 make every frame larger.
-if(NOT FEEDLINE_SANITIZE)
-  target_compile_options(feedline_settings INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wframe-larger-than=16384>)
-else()
+if(FEEDLINE_SANITIZE)
   target_compile_options(feedline_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${FEEDLINE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
   target_link_options(feedline_settings INTERFACE -fsanitize=${FEEDLINE_SANITIZE})
 endif()
@@ -32,6 +29,8 @@ function(feedline_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC feedline_settings ${ARG_DEPENDS})
+  # Large objects live on the heap, for stacks may be small (`ulimit -s`). Sanitizers and -O0 make every frame larger.
+  target_compile_options(${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-Wframe-larger-than=16384>)
 endfunction()
 
 # The programs that hold tests marked CONCURRENT: all that the thread sanitizer needs.

@@ -42,6 +42,7 @@ struct Batch {
     std::uint64_t payload_bytes = 0;
     std::span<const SampleView> samples;
     std::span<const RequestTrace> trace;
+    std::span<const Oddity> failures;  // why samples were skipped, by kind
     // When a slot was there for this batch: the release of the batch before in it, or the start of the epoch; not when
     // the loader came round to it. Idle time before it is charged to `staging`, after it to `read` until the first
     // issue.

@@ -1,6 +1,7 @@
 #include "loaders/failure.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,6 +32,15 @@ Failure describe(const Completion& completion, std::uint64_t length_bytes) {
         case EPERM: return {ErrorKind::io, "unreadable", "cannot open", error, or_skip()};
         default: return {ErrorKind::io, "I/O error", "cannot read", error, or_skip()};
     }
+}
+
+Failure describe_no_file(unsigned mode) {
+    const char* now = S_ISDIR(mode)    ? "a directory"
+                      : S_ISFIFO(mode) ? "a pipe"
+                      : S_ISSOCK(mode) ? "a socket"
+                                       : "a device";
+    return {ErrorKind::changed, "no file", fmt::format("the file has been replaced by {}", now), 0,
+            "nothing may change the dataset during a run, or use --on-error skip"};
 }
 
 Failure describe_corrupt(const std::string& what) {

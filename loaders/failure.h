@@ -29,6 +29,8 @@ inline bool succeeded(const Completion& completion, std::uint64_t length_bytes) 
 
 // Of a completion that did not succeed.
 Failure describe(const Completion& completion, std::uint64_t length_bytes);
+// Of a file that has become something else: its st_mode says what.
+Failure describe_no_file(unsigned mode);
 // Of a payload that the decoder refused.
 Failure describe_corrupt(const std::string& what);
 

@@ -66,7 +66,7 @@ struct Loader::State {
     }
 
     void work(unsigned number);
-    void look_for_hung_reads();
+    std::optional<Error> hung_read(Nanoseconds longer_than_ns) const;
 
     std::shared_ptr<const Dataset> dataset;
     Order order;
@@ -129,16 +129,18 @@ void Loader::State::work(unsigned number) {
     progress.notify_all();
 }
 
-void Loader::State::look_for_hung_reads() {
-    const Nanoseconds now = now_ns();
+std::optional<Error> Loader::State::hung_read(Nanoseconds longer_than_ns) const {
+    OldestRead oldest;
     for (const auto& worker : workers) {
-        const OldestRead oldest = worker->oldest();
-        if (oldest.since_ns == 0 || now - oldest.since_ns <= options.io_timeout_ns) continue;
-        schedule.fail(Error(ErrorKind::timeout,
-                            fmt::format("a read has not come back for {}", format_time(options.io_timeout_ns)))
-                          .at(dataset->path(oldest.shard), oldest.offset_bytes)
-                          .advise("check the storage below it, or allow more with --io-timeout"));
+        const OldestRead one = worker->oldest();
+        if (one.since_ns != 0 && (oldest.since_ns == 0 || one.since_ns < oldest.since_ns)) oldest = one;
     }
+    const Nanoseconds hung_ns = oldest.since_ns == 0 ? 0 : now_ns() - oldest.since_ns;
+    if (hung_ns <= longer_than_ns) return std::nullopt;
+    const Nanoseconds whole_ns = longer_than_ns > 0 ? longer_than_ns : hung_ns;
+    return Error(ErrorKind::timeout, fmt::format("a read has not come back for {}", format_time(whole_ns)))
+        .at(dataset->path(oldest.shard), oldest.offset_bytes)
+        .advise("check the storage below it, or allow more with --io-timeout");
 }
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, const Order& order, std::shared_ptr<Slab> slab,
@@ -197,7 +199,13 @@ bool Loader::finish(Nanoseconds timeout_ns) {
 const Batch* Loader::next() {
     const Nanoseconds timeout = state_->options.io_timeout_ns;
     const Nanoseconds every = timeout <= 0 ? 0 : std::max<Nanoseconds>(1'000'000, timeout / kChecksATimeout);
-    return state_->schedule.next(every, [this] { state_->look_for_hung_reads(); });
+    return state_->schedule.next(every, [this, timeout] {
+        if (std::optional<Error> hung = state_->hung_read(timeout)) state_->schedule.fail(std::move(*hung));
+    });
+}
+
+std::optional<Error> Loader::hung_read(Nanoseconds longer_than_ns) const {
+    return state_->hung_read(longer_than_ns);
 }
 
 void Loader::release(std::uint64_t index) {

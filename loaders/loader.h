@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/histogram.h"
 #include "core/slab.h"
 #include "loaders/batch.h"
@@ -85,6 +86,10 @@ public:
     // stop(), and waits up to `timeout_ns` for the workers. True: all have ended, and nothing will touch the slab any
     // more. False: at least one is still in the kernel.
     bool finish(Nanoseconds timeout_ns);
+
+    // The read that has been in flight longest, as the error that it would be, if that is longer than `longer_than_ns`.
+    // Known only with an I/O timeout. Any thread.
+    std::optional<Error> hung_read(Nanoseconds longer_than_ns) const;
 
     LoaderStats stats() const;  // any thread, any time: so far
 

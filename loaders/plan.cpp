@@ -102,13 +102,21 @@ std::uint64_t start_alignment(const Alignment& alignment) {
 }
 
 StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options) {
-    std::uint64_t samples = 0;
-    for (const Order& order : epochs) samples += order.samples();
+    return staging_need(
+        dataset, [&](std::uint64_t epoch) { return epochs[epoch]; }, epochs.size(), options);
+}
+
+StagingNeed staging_need(const Dataset& dataset, const std::function<Order(std::uint64_t)>& order_of,
+                         std::uint64_t epochs, const PlanOptions& options) {
     StagingNeed need;
-    if (samples <= kExactSamples) {
+    if (epochs == 0) return need;
+    const Order first = order_of(0);  // all are of one shape
+    if (epochs <= kExactSamples / std::max<std::uint64_t>(first.samples(), 1)) {
         std::vector<std::vector<std::uint64_t>> lengths;
-        lengths.reserve(epochs.size());
-        for (const Order& order : epochs) lengths.push_back(span_lengths(dataset, order, options));
+        lengths.reserve(epochs);
+        for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
+            lengths.push_back(span_lengths(dataset, order_of(epoch), options));
+        }
         need.slab_bytes = ring_bytes(lengths, options.slots, start_alignment(options.alignment));
         for (const auto& epoch : lengths) {
             for (const std::uint64_t length : epoch) need.max_batch_bytes = std::max(need.max_batch_bytes, length);
@@ -116,9 +124,7 @@ StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, 
         return need;
     }
     const std::uint64_t worst = worst_footprint(options, dataset.info().max_length_bytes);
-    for (const Order& order : epochs) {
-        need.max_batch_bytes = std::max(need.max_batch_bytes, order.batch_samples(0) * worst);
-    }
+    need.max_batch_bytes = first.batch_samples(0) * worst;
     need.slab_bytes = need.max_batch_bytes * (options.slots + 1ULL);
     return need;
 }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct StagingNeed {
 // What these orders (one an epoch) need. From the true sizes of all batches up to about
 // 20 million samples, above that an upper bound from the longest record.
 StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options);
+// The same for orders that are made when they are looked at: there may be billions of epochs.
+StagingNeed staging_need(const Dataset& dataset, const std::function<Order(std::uint64_t epoch)>& order_of,
+                         std::uint64_t epochs, const PlanOptions& options);
 
 class BatchPlanner {
 public:

@@ -104,12 +104,14 @@ void Schedule::place(std::uint64_t slab_offset_bytes) {
     state.reads_left = static_cast<std::uint32_t>(state.plan.reads.size());
     state.skipped_samples = replayed_ ? replayed_->skipped(state.plan.samples.size()) : 0;
     state.skipped_bytes = 0;
+    state.failures = {};
     state.batch = {.index = state.plan.index,
                    .data = slab_.data() + state.plan.slab_offset_bytes,
                    .bytes = state.plan.bytes,
                    .payload_bytes = state.plan.payload_bytes,
                    .samples = state.plan.samples,
                    .trace = state.trace,
+                   .failures = {},
                    .slot_ns = slot_since_ns_[state.plan.index % slots_],
                    .first_issue_ns = 0,
                    .ready_ns = 0};
@@ -160,6 +162,7 @@ Nanoseconds Schedule::complete(BatchState& state, std::uint32_t reads) {
     for (const RequestTrace& trace : state.trace) first = std::min(first, trace.issued_ns);
     state.batch.first_issue_ns = first;
     state.batch.payload_bytes -= state.skipped_bytes;
+    state.batch.failures = state.failures.entries();
     state.batch.ready_ns = now_ns();
     return state.batch.ready_ns - first;
 }

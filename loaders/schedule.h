@@ -22,6 +22,7 @@
 #include "core/error.h"
 #include "core/slab.h"
 #include "loaders/batch.h"
+#include "loaders/failure.h"
 #include "loaders/plan.h"
 #include "loaders/replay.h"
 #include "loaders/ring.h"
@@ -36,6 +37,8 @@ struct BatchState {
     std::atomic<std::uint32_t> reads_left{0};
     std::atomic<std::uint64_t> skipped_samples{0};
     std::atomic<std::uint64_t> skipped_bytes{0};
+    std::mutex failures_mutex;
+    FailureLog failures;  // of the skipped samples
     // Guarded by the schedule's mutex:
     std::size_t next_read = 0;
     bool ready = false;

@@ -1,6 +1,8 @@
 #include "loaders/worker.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -44,6 +46,7 @@ EngineOptions Worker::engine_options() const {
 void Worker::make_engine() {
     engine_ = context_.make_engine(engine_options());
     synchronous_ = is_synchronous(engine_->kind());
+    watched_ = context_.options.io_timeout_ns > 0 && engine_->kind() != EngineKind::null;
     depth_ = engine_->max_queue_depth();
     // While reads are being decoded as many again may be in flight.
     const std::size_t tags = context_.decoder == nullptr ? depth_ : 2 * depth_;
@@ -129,8 +132,7 @@ Worker::Totals Worker::totals() const {
 }
 
 void Worker::enqueue(const Claim& claim) {
-    const bool watched = context_.options.io_timeout_ns > 0;
-    const Nanoseconds now = watched ? now_ns() : 0;
+    const Nanoseconds now = watched_ ? now_ns() : 0;
     const std::span reads = std::span(claim.batch->plan.reads).subspan(claim.first_read, claim.reads);
     for (const PlannedRead& read : reads) context_.dataset.prefetch_source(read.extent.shard);
     for (std::uint32_t i = 0; i < claim.reads; ++i) {
@@ -177,7 +179,7 @@ void Worker::reap(ClaimStatus status) {
     const std::size_t count =
         engine_->reap(before == 0 ? 1 : 0, std::span(reaped_).subspan(before), starved ? kStarvedReapNs : kReapNs);
     reaped_.resize(before + count);
-    if (context_.options.io_timeout_ns > 0) {
+    if (watched_) {
         for (std::size_t i = before; i < reaped_.size(); ++i) since_ns_[reaped_[i].tag] = 0;
         watch_oldest();
     }
@@ -243,7 +245,7 @@ void Worker::finish_read(BatchState& batch, std::uint32_t read, const Completion
 
 // Of a read that failed as a whole or in part.
 void Worker::accept_part(BatchState& batch, const PlannedRead& read, const Completion& completion) {
-    const Failure failure = describe(completion, read.extent.length_bytes);
+    const Failure failure = failure_of(read, completion);
     if (failure.shortage || context_.options.on_error == OnError::stop) {
         context_.schedule.fail(to_error(failure, context_.dataset.path(read.extent.shard), read.extent.offset_bytes));
         return;
@@ -260,6 +262,17 @@ void Worker::accept_part(BatchState& batch, const PlannedRead& read, const Compl
         const SampleView& view = batch.plan.samples[read.first_sample + i];
         if (nothing || view.offset_bytes + view.length_bytes > end_bytes) reject(batch, read, i, failure);
     }
+}
+
+// Engines meet a directory or a pipe in place of a file with errors of all kinds.
+Failure Worker::failure_of(const PlannedRead& read, const Completion& completion) const {
+    Failure failure = describe(completion, read.extent.length_bytes);
+    if (completion.result >= 0 || failure.shortage) return failure;
+    std::string name;
+    const Source source = context_.dataset.source(read.extent.shard, name);
+    struct stat status {};
+    if (source.fd >= 0 || ::fstatat(source.dir_fd, source.name, &status, 0) != 0) return failure;
+    return S_ISREG(status.st_mode) ? failure : describe_no_file(status.st_mode);
 }
 
 // A run of neighbours failed: one bad sector must not cost all of them.
@@ -301,9 +314,14 @@ void Worker::reject(BatchState& batch, const PlannedRead& read, std::uint32_t sa
     batch.skipped_bytes.fetch_add(view.length_bytes, std::memory_order_relaxed);
     view.status = SampleStatus::skipped;
     view.length_bytes = 0;
+    const auto path = [&] { return context_.dataset.path(read.extent.shard); };
+    {
+        const std::lock_guard lock(batch.failures_mutex);
+        batch.failures.add(failure.name, 1, path);
+    }
     const std::lock_guard lock(totals_mutex_);
     ++totals_.skipped_samples;
-    totals_.failures.add(failure.name, 1, [&] { return context_.dataset.path(read.extent.shard); });
+    totals_.failures.add(failure.name, 1, path);
 }
 
 Completion Worker::read_now(const Extent& extent, std::byte* destination) {
@@ -323,6 +341,7 @@ Completion Worker::read_now(const Extent& extent, std::byte* destination) {
     Completion completion;
     while (beside_->reap(1, std::span(&completion, 1), kReapNs) == 0) {
     }
+    oldest_.publish({});
     watch_oldest();
     return completion;
 }
@@ -341,7 +360,7 @@ void Worker::prepare_replay(BatchPlanner& planner) {
 }
 
 void Worker::watch_oldest() {
-    if (context_.options.io_timeout_ns <= 0) return;
+    if (!watched_) return;
     std::size_t oldest = since_ns_.size();
     for (std::size_t tag = 0; tag < since_ns_.size(); ++tag) {
         if (since_ns_[tag] == 0) continue;

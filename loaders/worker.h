@@ -79,6 +79,8 @@ private:
     void decode(BatchState& batch, const PlannedRead& read);
     // Counts the sample out, or stops the run.
     void reject(BatchState& batch, const PlannedRead& read, std::uint32_t sample, const Failure& failure);
+    // Why the read failed, looking at what its file has become where the error alone does not tell.
+    Failure failure_of(const PlannedRead& read, const Completion& completion) const;
     // A blocking read beside the engine.
     Completion read_now(const Extent& extent, std::byte* destination);
 
@@ -90,6 +92,7 @@ private:
     std::unique_ptr<Engine> engine_;
     std::unique_ptr<Engine> beside_;  // pread, made when first needed
     bool synchronous_ = false;
+    bool watched_ = false;  // for reads that hang; what the null engine is given never does
     std::size_t depth_ = 1;
 
     std::vector<InFlight> in_flight_;    // by tag

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <thread>
 
 #include "core/error.h"
+#include "core/incomplete.h"
 #include "loaders/files/directory_handles.h"
 #include "loaders/files/index.h"
 #include "loaders/files/lfs_pointer.h"
@@ -142,6 +144,11 @@ Fd open_root(const std::string& path) {
     }
     Fd root(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root) throw system_error(errno, "cannot open the dataset's directory", path);
+    if (::faccessat(root.get(), kIncompleteMarker, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        throw Error(ErrorKind::usage, "this dataset is not whole: it is still being written, or its writer was killed")
+            .at(path)
+            .advise("let it be written to its end, or write it again");
+    }
     return root;
 }
 

@@ -11,13 +11,12 @@
 #include <system_error>
 
 #include "core/error.h"
+#include "core/incomplete.h"
 
 namespace feedline {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kMarker = ".feedline-incomplete";
 
 Error usage(std::string message, const std::string& path, std::string_view advice) {
     return Error(ErrorKind::usage, std::move(message)).at(path).advise(advice);
@@ -78,18 +77,19 @@ void StagingDirectory::acquire() {
 
     std::error_code failure;
     const bool empty = fs::is_empty(staging_path_, failure);
-    Fd marker(::openat(directory_.get(), kMarker, O_RDWR | O_NOFOLLOW | O_CLOEXEC | (empty ? O_CREAT : 0), 0666));
+    Fd marker(
+        ::openat(directory_.get(), kIncompleteMarker, O_RDWR | O_NOFOLLOW | O_CLOEXEC | (empty ? O_CREAT : 0), 0666));
     if (!marker && errno == ENOENT) {
         throw usage("there is a directory in the way that was not left by an unfinished run", staging_path_,
                     "Look at it, then remove it or give another destination");
     }
-    if (!marker) throw system_error(errno, "cannot mark directory", staging_path_ + "/" + kMarker);
+    if (!marker) throw system_error(errno, "cannot mark directory", staging_path_ + "/" + kIncompleteMarker);
     if (::flock(marker.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) throw system_error(errno, "cannot lock", staging_path_ + "/" + kMarker);
+        if (errno != EWOULDBLOCK) throw system_error(errno, "cannot lock", staging_path_ + "/" + kIncompleteMarker);
         throw usage("another run is writing this dataset", staging_path_, "Wait for it or give another destination");
     }
     for (const fs::directory_entry& entry : fs::directory_iterator(staging_path_, failure)) {
-        if (entry.path().filename() == kMarker) continue;
+        if (entry.path().filename() == kIncompleteMarker) continue;
         fs::remove_all(entry.path(), failure);
         if (failure)
             throw system_error(failure.value(), "cannot clear the leftover of a killed run", entry.path().native());
@@ -98,7 +98,8 @@ void StagingDirectory::acquire() {
 }
 
 void StagingDirectory::publish() {
-    if (::unlinkat(directory_.get(), kMarker, 0) != 0) throw system_error(errno, "cannot unmark", staging_path_);
+    if (::unlinkat(directory_.get(), kIncompleteMarker, 0) != 0)
+        throw system_error(errno, "cannot unmark", staging_path_);
     if (std::rename(staging_path_.c_str(), destination_.c_str()) != 0) {
         if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
             throw usage("something else appeared at the destination meanwhile", destination_, "Give another name");

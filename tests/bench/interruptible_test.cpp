@@ -46,5 +46,25 @@ TEST(RunInterruptibly, LeavesWorkThatHangs) {
     over.wait();  // the thread lived on with what it owns
 }
 
+TEST(RunInterruptibly, LeavesWorkThatHangsWhenPatienceEnds) {
+    const Interrupt interrupt;
+    const auto released = std::make_shared<std::promise<void>>();
+    const auto ended = std::make_shared<std::promise<void>>();
+    std::future<void> over = ended->get_future();
+    const auto hang = [released, ended] {
+        released->get_future().wait();
+        ended->set_value();
+        return true;
+    };
+    try {
+        run_interruptibly(hang, interrupt, {}, 1);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::timeout);
+    }
+    released->set_value();
+    over.wait();
+}
+
 }  // namespace
 }  // namespace feedline

@@ -79,6 +79,22 @@ TEST_P(PipelineCut, InTheFirstStep) {
     EXPECT_FALSE(outcome.idle.steady_fraction);
 }
 
+TEST_P(PipelineCut, WhatFailedInStepsThatDoNotCountDoesNotCount) {
+    // Steps [5, 25], [25, 45], [45, 65]; a sample of each was skipped.
+    rig_.device.step_ns = 20 * kMs;
+    std::vector<ScriptedBatch> script = constant_rate(10, 5 * kMs);
+    for (ScriptedBatch& batch : script) {
+        batch.samples.push_back({.id = 90, .status = SampleStatus::skipped});
+        batch.failures = {{"vanished", 1, "/data/90"}};
+    }
+    const EpochOutcome outcome = run_until(50 * kMs, script, 4);
+    EXPECT_EQ(outcome.steps, 2U);
+    EXPECT_EQ(outcome.skipped_samples, 2U);
+    ASSERT_EQ(outcome.failures.size(), 1U);
+    EXPECT_EQ(outcome.failures[0].kind, "vanished");
+    EXPECT_EQ(outcome.failures[0].count, 2U);
+}
+
 TEST_P(PipelineCut, AtTheVeryEndOfAStep) {
     rig_.device.step_ns = 20 * kMs;
     const EpochOutcome outcome = run_until(45 * kMs, constant_rate(10, 5 * kMs), 4);

@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <set>
 #include <span>
@@ -55,6 +56,14 @@ TEST_F(Bench, FewOpenFilesAreNotTheDisksFault) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(Bench, WhatAKilledWriterLeftIsNotMeasured) {
+    test::write_file(data_ + "/.feedline-incomplete", "");
+    const Ended ended = bench({});
+    EXPECT_EQ(ended.exit_code, 2);
+    EXPECT_EQ(lines_in(ended.err), 1U) << ended.err;
+    EXPECT_NE(ended.err.find("not whole"), std::string::npos) << ended.err;
+}
+
 TEST_F(Bench, ASmallStackIsEnough) {
     const test::Surroundings small{.limits = {{RLIMIT_STACK, 128U << 10U}}};
     const Ended ended = run_program(
@@ -63,6 +72,15 @@ TEST_F(Bench, ASmallStackIsEnough) {
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
     const Ended generated = run_program({"generate", dir_ / "made", "--samples", "20", "--quiet"}, small);
     EXPECT_EQ(generated.exit_code, 0) << generated.err;
+}
+
+TEST_F(Bench, ManyEpochsAreNotPlannedAhead) {
+    test::TerminalProgram program(
+        {"bench", data_, "--batch-size", "9", "--step-time", "20ms", "--epochs", "4294967295"}, "xterm", 200,
+        {"/bin/sh", "-c", "ulimit -v 8000000; exec \"$@\"", "sh"});
+    ASSERT_TRUE(program.wait_for("epoch 2 of"));
+    program.send(SIGINT);
+    EXPECT_EQ(program.finish().exit_code, 130);
 }
 
 TEST_F(Bench, LittleMemoryIsOneLineThatSaysWhatToDo) {
@@ -139,6 +157,8 @@ TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
         {{"bench", data_, "--batch-size", "8", "--accelerators", "13"}, 2, "12 steps"},
         {{"bench", data_, "--batch-size", "8", "--warmup-steps", "12"}, 2, "12 steps"},
         {{"bench", data_, "--queue-depth", "4000000000", "--engine", "uring", "--threads", "1"}, 2, "--queue-depth"},
+        {{"bench", data_, "--queue-depth", "4294967295", "--engine", "uring", "--threads", "2"}, 2, "at most"},
+        {{"bench", data_, "--io-timeout", "1us"}, 2, "--io-timeout 1.00 us: 10.0 ms is the least"},
         {{"bench", data_, "--slots", "4000000000", "--batch-size", "90"}, 2, "--slots"},
         {{"bench", data_, "--rank", "2", "--world", "2"}, 2, "--rank"},
         {{"bench", data_, "--drop-caches"}, 2, "--cache cold"},

@@ -1,5 +1,6 @@
 // What goes wrong: files that change, reads that fail or hang, payloads that do not decode, and stopping.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "core/error.h"
+#include "loaders/engine/select.h"
 #include "tests/loaders/loader_lab.h"
 #include "tests/loaders/test_engine.h"
 
@@ -45,7 +47,7 @@ std::vector<Fault> faults() {
         {"shrank", ErrorKind::changed, 0, [](const RecordDataset& d) { resize(d, -1); }},
         {"grew", ErrorKind::changed, 0, [](const RecordDataset& d) { resize(d, 1); }},
         // A directory in the place of the file: reading it is refused for root, too.
-        {"I/O error", ErrorKind::io, EISDIR,
+        {"no file", ErrorKind::changed, 0,
          [](const RecordDataset& d) {
              std::filesystem::remove(d.path(kBad));
              std::filesystem::create_directory(d.path(kBad));
@@ -110,6 +112,32 @@ INSTANTIATE_TEST_SUITE_P(All, LoaderFault, testing::Combine(testing::ValuesIn(fa
                              std::erase_if(name, [](char c) { return std::isalnum(c) == 0; });
                              return name + (std::get<1>(param.param) ? "_out_of_order" : "_pread");
                          });
+
+TEST(LoaderFaults, WhatIsNoFileAnyMoreIsCalledSoByEveryEngine) {
+    for (const EngineKind kind : available_engines()) {
+        for (const bool pipe : {false, true}) {
+            const auto dataset = RecordDataset::of_files(std::vector<std::uint64_t>(10, 900));
+            LoaderOptions options;
+            options.engine = select_engine(kind, *dataset);
+            std::filesystem::remove(dataset->path(kBad));
+            if (pipe) {
+                ASSERT_EQ(::mkfifo(dataset->path(kBad).c_str(), 0600), 0);
+            } else {
+                std::filesystem::create_directory(dataset->path(kBad));
+            }
+            const Order order(dataset->size(), shuffled(5));
+            Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
+            try {
+                drain(loader, *dataset, order);
+                ADD_FAILURE() << "delivered everything";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.kind(), ErrorKind::changed) << error.what();
+                EXPECT_THAT(error.what(), HasSubstr(pipe ? "replaced by a pipe" : "replaced by a directory"))
+                    << to_string(kind);
+            }
+        }
+    }
+}
 
 TEST(LoaderFaults, AnEmptyFileThatVanishesIsSkippedToo) {
     const auto dataset = RecordDataset::of_files({0});

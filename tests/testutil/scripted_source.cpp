@@ -27,6 +27,7 @@ const Batch* ScriptedSource::next() {
     batch.payload_bytes = script.payload_bytes;
     batch.samples = script.samples;
     batch.trace = script.trace;
+    batch.failures = script.failures;
     batch.slot_ns = script.slot_ns;
     batch.first_issue_ns = script.trace.empty() ? 0 : script.trace.front().issued_ns;
     batch.ready_ns = script.ready_ns;

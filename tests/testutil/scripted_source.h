@@ -20,6 +20,7 @@ struct ScriptedBatch {
     std::uint64_t payload_bytes = 0;  // of it
     std::vector<SampleView> samples;
     std::vector<RequestTrace> trace;
+    std::vector<Oddity> failures{};
 };
 
 struct ScriptedSourceOptions {
