@@ -99,7 +99,8 @@ void check_against(const BenchOptions& chosen, const Tier& tier, const EngineSel
     if (chosen.queue_depth > most) {
         throw Error(ErrorKind::usage,
                     fmt::format("--queue-depth {}: {} with {} thread{} takes {} at most here", chosen.queue_depth,
-                                to_string(engine.kind), chosen.threads, chosen.threads == 1 ? "" : "s", most));
+                                to_string(engine.kind), chosen.threads, chosen.threads == 1 ? "" : "s", most))
+            .advise("a ring takes no more than there may be open files (ulimit -n)");
     }
 }
 

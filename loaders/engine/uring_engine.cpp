@@ -43,10 +43,10 @@ UringEngine::UringEngine(const EngineOptions& options)
     for (std::uint32_t i = 0; i < options.queue_depth; ++i) free_slots_[i] = options.queue_depth - 1 - i;
     const int error = open_ring(options.queue_depth, ring_);
     if (error != 0) {
-        throw Error(ErrorKind::unsupported,
-                    fmt::format("the kernel refuses an io_uring of {} entries", options.queue_depth))
-            .because(error)
-            .advise("Use a smaller queue depth or another engine");
+        const std::string what = fmt::format("the kernel refuses an io_uring of {} entries", options.queue_depth);
+        // Too few descriptors are no fault of the kernel's, and what to do is known.
+        if (error == EMFILE || error == ENFILE) throw Error(ErrorKind::io, what).because(error);
+        throw Error(ErrorKind::unsupported, what).because(error).advise("Use a smaller queue depth or another engine");
     }
 }
 

@@ -56,6 +56,19 @@ TEST_F(Bench, FewOpenFilesAreNotTheDisksFault) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_F(Bench, FewOpenFilesForRingsSayWhichLimitItIs) {
+    const std::span<const EngineKind> engines = available_engines();
+    if (std::find(engines.begin(), engines.end(), EngineKind::uring) == engines.end()) GTEST_SKIP() << "no io_uring";
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "the sanitizer's look at types needs a descriptor of its own";
+#endif
+    // A ring is a descriptor: twelve do not fit.
+    const Ended ended = run_program({"bench", data_, "--no-controls", "--engine", "uring-direct", "--threads", "12"},
+                                    {.limits = {{RLIMIT_NOFILE, 10}}});
+    EXPECT_EQ(ended.exit_code, 5) << ended.err;
+    EXPECT_NE(ended.err.find("ulimit -n"), std::string::npos) << ended.err;
+}
+
 TEST_F(Bench, WhatAKilledWriterLeftIsNotMeasured) {
     test::write_file(data_ + "/.feedline-incomplete", "");
     const Ended ended = bench({});

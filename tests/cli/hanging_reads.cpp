@@ -13,7 +13,7 @@ using Read = ssize_t (*)(int, void*, size_t, off_t);
 
 ssize_t read_or_hang(int fd, void* buffer, size_t bytes, off_t offset) {
     static const auto real = reinterpret_cast<Read>(::dlsym(RTLD_NEXT, "pread"));
-    static std::atomic<long> left{std::atol(std::getenv("FEEDLINE_TEST_READS"))};
+    static std::atomic<long> left{std::strtol(std::getenv("FEEDLINE_TEST_READS"), nullptr, 10)};
     if (left.fetch_sub(1) <= 0) {
         while (true) ::pause();
     }
