@@ -54,6 +54,7 @@ struct DatasetInfo {
     std::uint64_t shards = 0;
     std::uint64_t bytes = 0;             // sum of record lengths
     std::uint64_t max_length_bytes = 0;  // longest record
+    bool packed = false;                 // shards hold many samples, and stay open
     std::vector<ClassName> classes;      // empty: the dataset has no labels
     std::vector<Oddity> oddities;
 };
@@ -78,6 +79,14 @@ public:
     virtual std::string path(ShardId shard) const = 0;  // full path, raw bytes, for messages
     virtual std::string key(SampleId id) const = 0;     // unique; files: path relative to the root
     virtual std::optional<std::int64_t> label(SampleId id) const = 0;
+
+    // The part of a sample's record, as it was read, that a decoder works on: a view into `record`, empty where the
+    // record is not what the format says. The whole of it where a record is nothing but the payload.
+    virtual std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const {
+        return record;
+    }
+    // What is wrong with a record, by the checksums that the format stores; empty: nothing, or it stores none.
+    virtual std::string check(SampleId /*id*/, std::span<const std::byte> /*record*/) const { return {}; }
 };
 
 // How sure a format is that a path is its own, by content, never by suffix alone.
@@ -86,6 +95,7 @@ enum class Confidence { no, maybe, yes };
 struct OpenOptions {
     unsigned threads = 0;         // for indexing; 0: as many as cores
     bool include_hidden = false;  // files: descend into directories whose name starts with a dot
+    bool skip_corrupt = false;    // packed: count what is broken and go on behind it, instead of throwing
     // Called now and then from an indexing thread with the number of samples found so far; may be empty.
     void (*progress)(std::uint64_t samples, void* context) = nullptr;
     void* progress_context = nullptr;

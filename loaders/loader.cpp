@@ -12,9 +12,11 @@
 #include <system_error>
 #include <thread>
 
+#include "core/descriptors.h"
 #include "core/error.h"
 #include "core/failure_words.h"
 #include "core/units.h"
+#include "loaders/open_shards.h"
 #include "loaders/schedule.h"
 #include "loaders/worker.h"
 
@@ -53,6 +55,7 @@ struct Loader::State {
           slab(std::move(slab_in)),
           decoder(std::move(decoder_in)),
           options(checked(options_in)),
+          shards(*dataset, options.engine.alignment.direct(), descriptor_budget()),
           plan_options{.alignment = options.engine.alignment, .slots = options.slots},
           planner(*dataset, order, plan_options, slab->bytes()),
           schedule(planner, *slab,
@@ -60,7 +63,7 @@ struct Loader::State {
                     .batches = batches_to_deliver(order, options),
                     .open = !options.replay,
                     .alignment_bytes = start_alignment(options.engine.alignment)}) {
-        const WorkerContext context{*dataset, *slab,         decoder.get(), options, options.make_engine,
+        const WorkerContext context{*dataset, shards,        *slab, decoder.get(), options, options.make_engine,
                                     schedule, first_issue_ns};
         for (unsigned i = 0; i < options.threads; ++i) workers.push_back(std::make_unique<Worker>(context, i));
     }
@@ -73,6 +76,7 @@ struct Loader::State {
     std::shared_ptr<Slab> slab;
     std::shared_ptr<Decoder> decoder;
     LoaderOptions options;
+    OpenShards shards;
     PlanOptions plan_options;
     BatchPlanner planner;
     Schedule schedule;

@@ -145,7 +145,7 @@ void Worker::enqueue(const Claim& claim) {
         entry.read = index;
         since_ns_[tag] = now;
         backlog_.push_back(
-            {.source = context_.dataset.source(read.extent.shard, entry.name),
+            {.source = context_.shards.source(read.extent.shard, entry.name),
              .offset_bytes = read.extent.offset_bytes,
              .length_bytes = read.extent.length_bytes,
              .destination = context_.slab.data() + claim.batch->plan.slab_offset_bytes + read.batch_offset_bytes,
@@ -294,8 +294,8 @@ void Worker::decode(BatchState& batch, const PlannedRead& read) {
     for (std::uint32_t i = 0; i < read.samples; ++i) {
         const SampleView& view = batch.plan.samples[read.first_sample + i];
         if (view.status != SampleStatus::ok) continue;
-        const std::byte* payload = context_.slab.data() + batch.plan.slab_offset_bytes + view.offset_bytes;
-        const std::string problem = context_.decoder->decode(view.id, {payload, view.length_bytes});
+        const std::byte* record = context_.slab.data() + batch.plan.slab_offset_bytes + view.offset_bytes;
+        const std::string problem = context_.decoder->decode(view.id, {record, view.length_bytes});
         if (problem.empty()) continue;
         reject(batch, read, i, describe_corrupt(problem));
         if (context_.schedule.stopped()) return;

@@ -15,6 +15,7 @@
 #include "loaders/failure.h"
 #include "loaders/loader.h"
 #include "loaders/oldest_read.h"
+#include "loaders/open_shards.h"
 #include "loaders/schedule.h"
 
 namespace feedline {
@@ -22,6 +23,7 @@ namespace feedline {
 // What all workers of a Loader work with. Outlives them.
 struct WorkerContext {
     const Dataset& dataset;
+    OpenShards& shards;
     Slab& slab;
     Decoder* decoder;  // may be null
     const LoaderOptions& options;

@@ -1,8 +1,6 @@
 #include "loaders/files/directory_handles.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,15 +14,6 @@ namespace feedline {
 namespace {
 
 constexpr std::size_t kLongestNameBytes = 255;
-
-std::size_t open_descriptors() {
-    DIR* listing = opendir("/proc/self/fd");
-    if (listing == nullptr) return 0;
-    std::size_t count = 0;
-    while (readdir(listing) != nullptr) ++count;
-    closedir(listing);
-    return count;
-}
 
 }  // namespace
 
@@ -75,13 +64,6 @@ DirectoryHandles::DirectoryHandles(const FileIndex& index, Fd root, const std::s
 DirectoryHandles::Place DirectoryHandles::nearest(FileIndex::DirectoryId directory) const {
     while (!fds_[directory]) directory = index_.parent(directory);
     return {fds_[directory].get(), directory};
-}
-
-std::size_t directory_handle_budget() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-    const std::size_t used = open_descriptors();
-    return limit.rlim_cur > used ? (limit.rlim_cur - used) / 2 : 0;
 }
 
 }  // namespace feedline

@@ -33,7 +33,4 @@ private:
     std::size_t open_ = 1;
 };
 
-// Half of the descriptors that this process may still open: the rest is for the files being read.
-std::size_t directory_handle_budget();
-
 }  // namespace feedline

@@ -9,11 +9,12 @@
 #include <cerrno>
 #include <thread>
 
+#include "core/descriptors.h"
 #include "core/error.h"
 #include "core/incomplete.h"
+#include "core/lfs_pointer.h"
 #include "loaders/files/directory_handles.h"
 #include "loaders/files/index.h"
-#include "loaders/files/lfs_pointer.h"
 #include "loaders/files/scan.h"
 #include "loaders/missing.h"
 
@@ -23,7 +24,7 @@ namespace {
 class FilesDataset final : public Dataset {
 public:
     FilesDataset(const std::string& path, ScannedTree& tree, Fd root)
-        : index_(tree), handles_(index_, std::move(root), path, directory_handle_budget()) {
+        : index_(tree), handles_(index_, std::move(root), path, descriptor_budget()) {
         info_.path = path;
         info_.format = "files";
         info_.samples = index_.files();
@@ -110,7 +111,9 @@ private:
         for (FileIndex::FileId file = 0; file < index_.files() && looks < kMostLooks; ++file) {
             if (!may_be_lfs_pointer(index_.length_bytes(file))) continue;
             ++looks;
-            if (is_lfs_pointer(source(file, scratch))) oddities.add("Git LFS pointer instead of data", key(file));
+            const Source pointer = source(file, scratch);
+            if (is_lfs_pointer(pointer.dir_fd, pointer.name))
+                oddities.add("Git LFS pointer instead of data", key(file));
         }
     }
 

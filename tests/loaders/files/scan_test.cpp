@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptors.h"
 #include "core/error.h"
 #include "core/fd.h"
 #include "loaders/files/directory_handles.h"
@@ -246,11 +247,11 @@ TEST(DirectoryHandles, TheBudgetLeavesHalfOfWhatIsFree) {
     ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
     const rlimit few{64, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
-    EXPECT_LT(directory_handle_budget(), 32U);
-    EXPECT_GT(directory_handle_budget(), 10U);
+    EXPECT_LT(descriptor_budget(), 32U);
+    EXPECT_GT(descriptor_budget(), 10U);
     const rlimit none{0, before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-    EXPECT_EQ(directory_handle_budget(), 0U);
+    EXPECT_EQ(descriptor_budget(), 0U);
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 

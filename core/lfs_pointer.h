@@ -4,8 +4,6 @@
 
 #include <cstdint>
 
-#include "loaders/dataset.h"
-
 namespace feedline {
 
 // A pointer has about 130 bytes: three lines, one of them a SHA-256
@@ -14,7 +12,7 @@ constexpr bool may_be_lfs_pointer(std::uint64_t length_bytes) {
     return length_bytes >= 100 && length_bytes <= 200;
 }
 
-// Reads the beginning of the file; false where it cannot be read.
-bool is_lfs_pointer(const Source& source);
+// Reads the beginning of the file, named as for openat; false where it cannot be read.
+bool is_lfs_pointer(int dir_fd, const char* name);
 
 }  // namespace feedline

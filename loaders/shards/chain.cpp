@@ -1,0 +1,177 @@
+#include "loaders/shards/chain.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+#include "core/error.h"
+#include "core/fd.h"
+#include "loaders/shards/parallel.h"
+
+namespace feedline {
+namespace {
+
+FileWindow open_window(Fd& fd, const ShardFile& shard) {
+    fd = Fd(open(shard.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd) throw system_error(errno, "cannot open the shard", shard.path);
+    // Read-ahead would fetch what is jumped over.
+    posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
+    return {fd.get(), shard.path, shard.size_bytes};
+}
+
+// A stretch of one shard that one thread walks.
+struct Part {
+    std::size_t shard = 0;
+    std::uint64_t begin_bytes = 0;
+    std::uint64_t end_bytes = 0;
+    Chain chain;
+};
+
+void walk(Part& part, const ShardFile& shard, const ChainFormat& format) {
+    Fd fd;
+    FileWindow file = open_window(fd, shard);
+    std::uint64_t begin = part.begin_bytes;
+    if (begin > 0) {
+        const std::optional<std::uint64_t> found = format.find(file, begin, part.end_bytes);
+        if (!found) return;  // the middle of one large record, or nothing that we know
+        begin = *found;
+    }
+    part.chain.end_bytes = begin;
+    format.follow(file, part.end_bytes, part.chain);
+}
+
+// Puts the parts of one shard together: what a part holds counts from where the chain before it arrives.
+class Joiner {
+public:
+    Joiner(const ShardFile& shard, const ChainFormat& format, const ChainOptions& options)
+        : shard_(shard), format_(format), options_(options) {}
+
+    std::vector<WalkedRecord> join(std::span<Part> parts, std::vector<Oddity>& oddities) {
+        Chain chain;
+        for (Part& part : parts) {
+            while (!chain.finished && chain.end_bytes < part.end_bytes) {
+                const auto known = first_known(part, chain.end_bytes);
+                if (!append(chain, part, known)) {
+                    // By hand, but no further than to where the part's own walk is met.
+                    const bool none = known == part.chain.links.end();
+                    format_.follow(window(), none ? part.end_bytes : known->offset_bytes, chain);
+                }
+                if (!chain.fault.empty()) get_over(chain, oddities);
+            }
+            part.chain = Chain{};
+        }
+        take(chain);
+        return std::move(records_);
+    }
+
+private:
+    FileWindow& window() {
+        if (!window_) window_.emplace(open_window(fd_, shard_));
+        return *window_;
+    }
+
+    using Known = std::vector<Link>::const_iterator;
+
+    // The first link of a part at `offset_bytes` or behind.
+    static Known first_known(const Part& part, std::uint64_t offset_bytes) {
+        return std::lower_bound(part.chain.links.begin(), part.chain.links.end(), offset_bytes,
+                                [](const Link& link, std::uint64_t offset) { return link.offset_bytes < offset; });
+    }
+
+    // False when the part does not know what begins where the chain ends.
+    static bool append(Chain& chain, const Part& part, Known known) {
+        const bool record = known != part.chain.links.end() && known->offset_bytes == chain.end_bytes;
+        const bool end = part.chain.end_bytes == chain.end_bytes && (part.chain.finished || !part.chain.fault.empty());
+        if (!record && !end) return false;
+        chain.links.insert(chain.links.end(), known, part.chain.links.end());
+        chain.end_bytes = part.chain.end_bytes;
+        chain.finished = part.chain.finished;
+        chain.fault = part.chain.fault;
+        return true;
+    }
+
+    // Behind a fault: at the next header that can be found, with what was lost counted.
+    void get_over(Chain& chain, std::vector<Oddity>& oddities) {
+        if (!options_.skip_corrupt) {
+            throw Error(ErrorKind::corrupt, chain.fault)
+                .at(shard_.path, chain.end_bytes)
+                .advise("With --on-error skip the rest is read");
+        }
+        const std::uint64_t broken_at = chain.end_bytes;
+        take(chain);
+        const std::optional<std::uint64_t> next = format_.find(window(), broken_at + 1, shard_.size_bytes);
+        chain.end_bytes = next.value_or(shard_.size_bytes);
+        const std::string where = fmt::format("{} at offset {}", shard_.path, broken_at);
+        oddities.push_back({next ? "broken record" : "truncated shard", 1, where});
+    }
+
+    // Moves the chain's records, each of which ends where the next begins, to the result.
+    void take(Chain& chain) {
+        for (std::size_t i = 0; i < chain.links.size(); ++i) {
+            const bool last = i + 1 == chain.links.size();
+            records_.push_back({chain.links[i].offset_bytes, last ? chain.end_bytes : chain.links[i + 1].offset_bytes,
+                                chain.links[i].note});
+        }
+        chain.links.clear();
+        chain.fault.clear();
+    }
+
+    const ShardFile& shard_;
+    const ChainFormat& format_;
+    const ChainOptions& options_;
+    Fd fd_;
+    std::optional<FileWindow> window_;
+    std::vector<WalkedRecord> records_;
+};
+
+std::vector<Part> cut(std::span<const ShardFile> shards, std::uint64_t part_bytes) {
+    std::vector<Part> parts;
+    for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+        for (std::uint64_t begin = 0; begin < shards[shard].size_bytes; begin += part_bytes) {
+            parts.push_back({shard, begin, std::min(begin + part_bytes, shards[shard].size_bytes), {}});
+        }
+    }
+    return parts;
+}
+
+void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
+    for (const Oddity& oddity : more) {
+        const auto same = std::find_if(all.begin(), all.end(), [&](const Oddity& o) { return o.kind == oddity.kind; });
+        if (same == all.end()) {
+            all.push_back(oddity);
+        } else {
+            same->count += oddity.count;
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFormat& format,
+                                const ChainOptions& options, const OnShard& on_shard) {
+    std::vector<Part> parts = cut(shards, options.part_bytes);
+    std::atomic<std::uint64_t> found{0};
+    for_each_index(parts.size(), options.threads, [&](std::size_t i) {
+        walk(parts[i], shards[parts[i].shard], format);
+        const std::size_t here = parts[i].chain.links.size();
+        const std::uint64_t records = found.fetch_add(here) + here;
+        if (options.progress != nullptr) options.progress(records, options.progress_context);
+    });
+    std::vector<Oddity> oddities;
+    std::size_t begin = 0;
+    for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+        std::size_t end = begin;
+        while (end < parts.size() && parts[end].shard == shard) ++end;
+        std::vector<Oddity> skipped;
+        on_shard(shard,
+                 Joiner(shards[shard], format, options).join(std::span(parts).subspan(begin, end - begin), skipped));
+        add_up(oddities, skipped);
+        begin = end;
+    }
+    return oddities;
+}
+
+}  // namespace feedline

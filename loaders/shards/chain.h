@@ -1,0 +1,69 @@
+// Records that follow each other in a file like the links of a chain: only a header says where the next one begins.
+//
+// A chain walked from its start is a read after a read. To walk a large shard from many places at once, headers are
+// looked for in its middle. What is found there may be part of a payload, so it counts only where the chain from the
+// shard's start arrives exactly at it; elsewhere that stretch is walked again. The result is always that of one walk.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loaders/dataset.h"
+#include "loaders/shards/shard_list.h"
+#include "loaders/shards/window.h"
+
+namespace feedline {
+
+// A record as its header tells: where it begins, and what else the format wants to remember of it.
+struct Link {
+    std::uint64_t offset_bytes = 0;
+    std::uint64_t note = 0;
+};
+
+struct Chain {
+    std::vector<Link> links;      // ascending; each record ends where the next begins, the last at end_bytes
+    std::uint64_t end_bytes = 0;  // where the next header should be
+    bool finished = false;        // the data end there, whatever the file holds behind
+    std::string fault;            // what is wrong there; empty: nothing
+};
+
+// What a format knows of its headers. Thread-safe: const members may be called from any thread at once.
+class ChainFormat {
+public:
+    virtual ~ChainFormat() = default;
+    // Appends records from chain.end_bytes on until one begins at `until_bytes` or later, the data end, or a header is
+    // no header (a fault). An end of data before the end of the file is told by an end_bytes of the file's size.
+    virtual void follow(FileWindow& file, std::uint64_t until_bytes, Chain& chain) const = 0;
+    // The first offset in [from, until) where a record seems to begin.
+    virtual std::optional<std::uint64_t> find(FileWindow& file, std::uint64_t from_bytes,
+                                              std::uint64_t until_bytes) const = 0;
+};
+
+struct ChainOptions {
+    unsigned threads = 64;                  // a header is a random read: as many at once as a disk's queue is deep
+    std::uint64_t part_bytes = 64U << 20U;  // what one thread walks at a time
+    bool skip_corrupt = false;              // go on behind what is broken and count it, instead of throwing
+    void (*progress)(std::uint64_t records, void* context) = nullptr;  // from any thread, one call at a time or several
+    void* progress_context = nullptr;
+};
+
+// A record of a walked shard.
+struct WalkedRecord {
+    std::uint64_t begin_bytes;
+    std::uint64_t end_bytes;
+    std::uint64_t note;
+};
+
+// Called for each shard in order, with its records in order.
+using OnShard = std::function<void(std::size_t shard, std::span<const WalkedRecord> records)>;
+
+// Walks all shards. Returns what was skipped. Throws Error{io}, Error{changed}, and Error{corrupt} with file and offset
+// of the first fault, by shard, unless it is to be skipped.
+std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFormat& format,
+                                const ChainOptions& options, const OnShard& on_shard);
+
+}  // namespace feedline

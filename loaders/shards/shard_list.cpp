@@ -1,0 +1,206 @@
+#include "loaders/shards/shard_list.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <optional>
+#include <regex>
+#include <set>
+
+#include "core/error.h"
+#include "core/lfs_pointer.h"
+#include "loaders/missing.h"
+
+namespace feedline {
+namespace {
+
+struct CloseDirectory {
+    void operator()(DIR* directory) const { closedir(directory); }
+};
+
+struct Listing {
+    std::vector<ShardFile> files;  // regular, not hidden, no companions; by name
+    bool directories = false;      // not hidden ones
+};
+
+// `pattern` selects names; empty takes all.
+Listing list_directory(const std::string& directory, const std::string& pattern) {
+    const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
+    if (open == nullptr) throw system_error(errno, "cannot list the dataset's directory", directory);
+    Listing listing;
+    const std::string prefix = directory + (directory.ends_with('/') ? "" : "/");
+    for (;;) {
+        errno = 0;
+        const dirent* entry = readdir(open.get());
+        if (entry == nullptr) {
+            if (errno != 0) throw system_error(errno, "cannot list the dataset's directory", directory);
+            break;
+        }
+        const std::string name = entry->d_name;
+        if (name.front() == '.' || is_companion(name)) continue;
+        if (!pattern.empty() && fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
+        struct stat status {};
+        if (stat((prefix + name).c_str(), &status) != 0) continue;  // a dangling link, or gone since
+        if (S_ISDIR(status.st_mode)) listing.directories = true;
+        if (S_ISREG(status.st_mode)) {
+            listing.files.push_back({prefix + name, static_cast<std::uint64_t>(status.st_size)});
+        }
+    }
+    std::sort(listing.files.begin(), listing.files.end(),
+              [](const ShardFile& a, const ShardFile& b) { return a.path < b.path; });
+    return listing;
+}
+
+struct Place {
+    std::string directory;
+    std::string pattern;  // empty: all of it
+};
+
+std::string_view base_name(std::string_view path) {
+    const std::size_t slash = path.rfind('/');
+    return slash == std::string_view::npos ? path : path.substr(slash + 1);
+}
+
+std::optional<Place> as_pattern(const std::string& path) {
+    const std::string_view name = base_name(path);
+    if (name.find_first_of("*?[") == std::string_view::npos) return std::nullopt;
+    std::string directory = path.substr(0, path.size() - name.size());
+    if (directory.empty()) directory = ".";
+    return Place{std::move(directory), std::string(name)};
+}
+
+// What a path is before any format is asked: one file, or a place with files.
+struct Meaning {
+    std::optional<ShardFile> file;
+    std::optional<Place> place;
+};
+
+Meaning meaning_of(const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) == 0) {
+        if (S_ISDIR(status.st_mode)) return {std::nullopt, Place{path, ""}};
+        if (S_ISREG(status.st_mode)) return {ShardFile{path, static_cast<std::uint64_t>(status.st_size)}, std::nullopt};
+        throw Error(ErrorKind::usage, "neither a file nor a directory").at(path);
+    }
+    const int error = errno;
+    if (error == ENOENT) {
+        if (const std::optional<Place> place = as_pattern(path)) return {std::nullopt, place};
+    }
+    throw cannot_find_dataset(path, error);
+}
+
+// PREFIX-iiiii-of-nnnnn SUFFIX, as TensorFlow, Apache Beam and we name shards.
+struct Numbered {
+    std::string prefix;  // up to the number
+    std::string suffix;  // from "-of-"
+    std::string number;
+    std::string count;
+};
+
+std::optional<Numbered> numbered(const std::string& name) {
+    static const std::regex kName("([^]*-)([0-9]{5,9})(-of-([0-9]{5,9})[^]*)");
+    std::smatch match;
+    if (!std::regex_match(name, match, kName)) return std::nullopt;
+    return Numbered{match[1], match[3], match[2], match[4]};
+}
+
+void note_missing(ShardList& list) {
+    struct Set {
+        Numbered example;
+        std::set<std::uint64_t> present;
+    };
+    std::map<std::string, Set> sets;  // by what all shards of one set share
+    for (const ShardFile& shard : list.shards) {
+        std::optional<Numbered> place = numbered(std::string(base_name(shard.path)));
+        if (!place) continue;
+        Set& set = sets[place->prefix + '\0' + place->suffix];
+        set.present.insert(std::stoull(place->number));
+        set.example = std::move(*place);
+    }
+    for (const auto& [shared, set] : sets) {
+        const std::uint64_t count = std::stoull(set.example.count);
+        const auto present = static_cast<std::uint64_t>(std::count_if(
+            set.present.begin(), set.present.end(), [&](std::uint64_t number) { return number < count; }));
+        if (present >= count) continue;
+        std::uint64_t first = 0;
+        while (set.present.contains(first)) ++first;
+        list.oddities.push_back(
+            {"missing shard", count - present,
+             fmt::format("{}{:0{}}{}", set.example.prefix, first, set.example.number.size(), set.example.suffix)});
+    }
+}
+
+bool is_pointer(const ShardFile& file) {
+    return may_be_lfs_pointer(file.size_bytes) && is_lfs_pointer(AT_FDCWD, file.path.c_str());
+}
+
+}  // namespace
+
+bool is_companion(std::string_view name) {
+    constexpr std::array<std::string_view, 6> kSuffixes = {".idx", ".index", ".samples", ".lock", ".json", ".txt"};
+    return std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                       [&](std::string_view suffix) { return name.ends_with(suffix); });
+}
+
+ShardList list_shards(const std::string& path, std::string_view format, const Sniff& sniff) {
+    const Meaning meaning = meaning_of(path);
+    ShardList list;
+    if (meaning.file) {
+        if (is_pointer(*meaning.file)) {
+            throw Error(ErrorKind::corrupt, "a Git LFS pointer instead of data")
+                .at(path)
+                .advise("Fetch it with git lfs pull");
+        }
+        list.shards.push_back(*meaning.file);
+        return list;
+    }
+    Oddity pointer{"Git LFS pointer instead of data", 0, ""};
+    Oddity other{"file of another kind", 0, ""};
+    for (ShardFile& file : list_directory(meaning.place->directory, meaning.place->pattern).files) {
+        if (sniff(file.path)) {
+            list.shards.push_back(std::move(file));
+            continue;
+        }
+        Oddity& oddity = is_pointer(file) ? pointer : other;
+        if (oddity.count++ == 0) oddity.example = std::string(base_name(file.path));
+    }
+    // Where some of the data are missing, what is there is not the dataset.
+    if (pointer.count > 0) {
+        throw Error(ErrorKind::corrupt, fmt::format("{} of the files are Git LFS pointers instead of data, such as {}",
+                                                    pointer.count, printable(pointer.example)))
+            .at(path)
+            .advise("Fetch them with git lfs pull");
+    }
+    if (list.shards.empty()) {
+        throw Error(ErrorKind::usage,
+                    fmt::format("no {} file {}", format,
+                                meaning.place->pattern.empty() ? "in this directory" : "matches this pattern"))
+            .at(path)
+            .advise(other.count == 0 ? "It holds no data files at all"
+                                     : fmt::format("Found instead: {} other files (such as {})", other.count,
+                                                   printable(other.example)));
+    }
+    if (other.count > 0) list.oddities.push_back(std::move(other));
+    note_missing(list);
+    return list;
+}
+
+bool shards_look_like(const std::string& path, const Sniff& sniff) {
+    constexpr std::size_t kLooks = 4;
+    const Meaning meaning = meaning_of(path);
+    if (meaning.file) return sniff(path);
+    const Listing listing = list_directory(meaning.place->directory, meaning.place->pattern);
+    if (listing.files.empty() || (listing.directories && meaning.place->pattern.empty())) return false;
+    const auto end = listing.files.begin() + static_cast<std::ptrdiff_t>(std::min(kLooks, listing.files.size()));
+    return std::all_of(listing.files.begin(), end, [&](const ShardFile& file) { return sniff(file.path); });
+}
+
+}  // namespace feedline

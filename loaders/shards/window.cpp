@@ -1,0 +1,40 @@
+#include "loaders/shards/window.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "core/error.h"
+
+namespace feedline {
+
+FileWindow::FileWindow(int fd, std::string path, std::uint64_t size_bytes)
+    : fd_(fd), path_(std::move(path)), size_bytes_(size_bytes) {}
+
+std::span<const std::byte> FileWindow::at(std::uint64_t offset, std::size_t want, std::size_t ahead) {
+    if (offset >= size_bytes_) return {};
+    const auto there = static_cast<std::size_t>(std::min<std::uint64_t>(want, size_bytes_ - offset));
+    if (offset >= begin_bytes_ && offset + there <= begin_bytes_ + held_bytes_) {
+        return std::span(buffer_).subspan(offset - begin_bytes_, there);
+    }
+    const auto target = static_cast<std::size_t>(std::min<std::uint64_t>(want + ahead, size_bytes_ - offset));
+    if (buffer_.size() < target) buffer_.resize(target);
+    begin_bytes_ = offset;
+    held_bytes_ = 0;
+    while (held_bytes_ < there) {
+        const ssize_t got =
+            pread(fd_, buffer_.data() + held_bytes_, target - held_bytes_, static_cast<off_t>(offset + held_bytes_));
+        ++reads_;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw Error(ErrorKind::io, "cannot read").at(path_, offset + held_bytes_).because(errno);
+        if (got == 0) {
+            throw Error(ErrorKind::changed, "the file became shorter while it was being indexed")
+                .at(path_, offset + held_bytes_);
+        }
+        held_bytes_ += static_cast<std::size_t>(got);
+    }
+    return std::span(buffer_).first(there);
+}
+
+}  // namespace feedline

@@ -1,0 +1,38 @@
+// Looking into a file while it is being indexed: a few bytes here, a few further on, with as few reads as serve that.
+//
+// Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace feedline {
+
+class FileWindow {
+public:
+    // `fd` is not owned. `path` is for messages.
+    FileWindow(int fd, std::string path, std::uint64_t size_bytes);
+
+    std::uint64_t size_bytes() const { return size_bytes_; }
+    const std::string& path() const { return path_; }
+
+    // The bytes from `offset` on, `want` of them or as many as the file has; valid until the next call. Reads ahead at
+    // most `ahead` bytes beyond. Throws Error{io}, and Error{changed} for a file that has become shorter.
+    std::span<const std::byte> at(std::uint64_t offset, std::size_t want, std::size_t ahead = 0);
+
+    std::uint64_t reads() const { return reads_; }
+
+private:
+    int fd_;
+    std::string path_;
+    std::uint64_t size_bytes_;
+    std::vector<std::byte> buffer_;
+    std::uint64_t begin_bytes_ = 0;  // of what buffer_ holds
+    std::size_t held_bytes_ = 0;
+    std::uint64_t reads_ = 0;
+};
+
+}  // namespace feedline

@@ -1,0 +1,38 @@
+#include "core/crc32c.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace feedline {
+namespace {
+
+std::uint32_t of(std::string_view text) {
+    return crc32c(std::as_bytes(std::span(text)));
+}
+
+// RFC 3720, appendix B.4, and the check value of the CRC catalogue.
+TEST(Crc32c, GivesThePublishedValues) {
+    EXPECT_EQ(of("123456789"), 0xe3069283U);
+    EXPECT_EQ(crc32c(std::vector<std::byte>(32, std::byte{0})), 0x8a9136aaU);
+    EXPECT_EQ(crc32c(std::vector<std::byte>(32, std::byte{0xff})), 0x62a8ab43U);
+    std::vector<std::byte> ascending(32);
+    for (std::size_t i = 0; i < ascending.size(); ++i) ascending[i] = static_cast<std::byte>(i);
+    EXPECT_EQ(crc32c(ascending), 0x46dd794eU);
+    EXPECT_EQ(of(""), 0U);
+}
+
+TEST(Crc32c, OfPiecesIsTheCrcOfTheWhole) {
+    std::vector<std::byte> bytes(4099);
+    for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 131 >> 3U);
+    const std::uint32_t whole = crc32c(bytes);
+    for (std::size_t cut = 0; cut <= bytes.size(); cut += cut < 20 ? 1 : 97) {
+        const std::span all(bytes);
+        EXPECT_EQ(crc32c(all.subspan(cut), crc32c(all.first(cut))), whole) << cut;
+    }
+}
+
+}  // namespace
+}  // namespace feedline
