@@ -9,13 +9,15 @@
 #include "loaders/dataset.h"
 #include "loaders/files/files_format.h"
 #include "loaders/missing.h"
+#include "loaders/tfrecord/tfrecord_format.h"
 
 namespace feedline {
 namespace {
 
 // Adding a format: its header above, one line here, its sources in CMakeLists.txt.
 const FilesFormat kFiles;
-constexpr std::array<const Format*, 1> kFormats = {&kFiles};
+const TfrecordFormat kTfrecord;
+constexpr std::array<const Format*, 2> kFormats = {&kFiles, &kTfrecord};
 
 std::string known_names() {
     std::string names = "auto";

@@ -1,0 +1,229 @@
+#include "loaders/tfrecord/example.h"
+
+#include <algorithm>
+#include <array>
+
+#if FEEDLINE_HAVE_PROTOBUF
+#include <google/protobuf/io/coded_stream.h>
+
+#include <bit>
+#include <limits>
+#endif
+
+namespace feedline::tfrecord {
+
+const Feature* Example::find(std::string_view name) const {
+    const auto found = std::find_if(features_.rbegin(), features_.rend(),
+                                    [&](const Feature& feature) { return feature.name == name; });
+    return found == features_.rend() ? nullptr : &*found;
+}
+
+const Feature* Example::only(Feature::Kind kind) const {
+    const Feature* found = nullptr;
+    for (const Feature& feature : features_) {
+        const std::size_t values = kind == Feature::Kind::bytes ? feature.bytes.size() : feature.integers.size();
+        if (feature.kind != kind || values != 1) continue;
+        if (found != nullptr) return nullptr;
+        found = &feature;
+    }
+    return found;
+}
+
+std::span<const std::byte> Example::payload() const {
+    for (const std::string_view name : {"image/encoded", "image"}) {
+        const Feature* feature = find(name);
+        if (feature != nullptr && feature->bytes.size() == 1) return feature->bytes.front();
+    }
+    const Feature* feature = only(Feature::Kind::bytes);
+    return feature == nullptr ? std::span<const std::byte>{} : feature->bytes.front();
+}
+
+std::optional<std::int64_t> Example::label() const {
+    for (const std::string_view name : {"image/class/label", "label", "class"}) {
+        const Feature* feature = find(name);
+        if (feature != nullptr && feature->integers.size() == 1) return feature->integers.front();
+    }
+    const Feature* feature = only(Feature::Kind::integers);
+    if (feature == nullptr) return std::nullopt;
+    return feature->integers.front();
+}
+
+std::string_view Example::text(std::string_view name) const {
+    const Feature* feature = find(name);
+    if (feature == nullptr || feature->bytes.size() != 1) return {};
+    return {reinterpret_cast<const char*>(feature->bytes.front().data()), feature->bytes.front().size()};
+}
+
+std::string_view Example::file_name() const {
+    for (const std::string_view name : {"image/filename", "filename", "key"}) {
+        if (const std::string_view found = text(name); !found.empty()) return found;
+    }
+    return {};
+}
+
+std::string_view Example::class_text() const {
+    return text("image/class/text");
+}
+
+#if FEEDLINE_HAVE_PROTOBUF
+
+namespace {
+
+using google::protobuf::io::CodedInputStream;
+
+// https://protobuf.dev/programming-guides/encoding/
+enum class WireType : std::uint32_t { varint = 0, fixed64 = 1, length_delimited = 2, fixed32 = 5 };
+
+constexpr std::uint32_t tag_of(std::uint32_t field, WireType type) {
+    return field << 3U | static_cast<std::uint32_t>(type);
+}
+
+constexpr std::uint32_t length_delimited(std::uint32_t field) {
+    return tag_of(field, WireType::length_delimited);
+}
+
+// A view of the next length-delimited field's bytes.
+bool read_bytes(CodedInputStream& in, std::span<const std::byte>& out) {
+    std::uint32_t length = 0;
+    if (!in.ReadVarint32(&length)) return false;
+    const void* data = nullptr;
+    int available = 0;
+    if (length == 0) {
+        out = {};
+        return true;
+    }
+    if (!in.GetDirectBufferPointer(&data, &available) || static_cast<std::uint32_t>(available) < length) return false;
+    out = {static_cast<const std::byte*>(data), length};
+    return in.Skip(static_cast<int>(length));
+}
+
+// Calls on_field(tag, in) for each field of `message`; false when it is not well-formed or on_field says so. on_field
+// must consume the field.
+template <typename OnField>
+bool each_field(std::span<const std::byte> message, const OnField& on_field) {
+    if (message.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return false;
+    CodedInputStream in(reinterpret_cast<const std::uint8_t*>(message.data()), static_cast<int>(message.size()));
+    for (;;) {
+        const std::uint32_t tag = in.ReadTag();
+        if (tag == 0) return in.ConsumedEntireMessage();
+        if (!on_field(tag, in)) return false;
+    }
+}
+
+// Groups are as old as protobuf and in no Example: what has one is something else.
+bool skip(CodedInputStream& in, std::uint32_t tag) {
+    std::uint64_t number = 0;
+    std::span<const std::byte> bytes;
+    switch (static_cast<WireType>(tag & 7U)) {
+        case WireType::varint: return in.ReadVarint64(&number);
+        case WireType::fixed64: return in.ReadLittleEndian64(&number);
+        case WireType::length_delimited: return read_bytes(in, bytes);
+        case WireType::fixed32: return in.Skip(4);
+    }
+    return false;
+}
+
+bool parse_bytes_list(std::span<const std::byte> list, Feature& feature) {
+    return each_field(list, [&](std::uint32_t tag, CodedInputStream& in) {
+        if (tag != length_delimited(1)) return skip(in, tag);
+        return read_bytes(in, feature.bytes.emplace_back());
+    });
+}
+
+bool read_float(CodedInputStream& in, Feature& feature) {
+    std::uint32_t bits = 0;
+    if (!in.ReadLittleEndian32(&bits)) return false;
+    feature.floats.push_back(std::bit_cast<float>(bits));
+    return true;
+}
+
+bool read_integer(CodedInputStream& in, Feature& feature) {
+    std::uint64_t value = 0;
+    if (!in.ReadVarint64(&value)) return false;
+    feature.integers.push_back(static_cast<std::int64_t>(value));
+    return true;
+}
+
+// Numbers stand one by one or packed; a reader must take both.
+template <typename ReadOne>
+bool parse_numbers(std::span<const std::byte> list, WireType type, Feature& feature, const ReadOne& read_one) {
+    return each_field(list, [&](std::uint32_t tag, CodedInputStream& in) {
+        if (tag == tag_of(1, type)) return read_one(in, feature);
+        if (tag != length_delimited(1)) return skip(in, tag);
+        std::span<const std::byte> packed;
+        if (!read_bytes(in, packed)) return false;
+        CodedInputStream numbers(reinterpret_cast<const std::uint8_t*>(packed.data()), static_cast<int>(packed.size()));
+        while (static_cast<std::size_t>(numbers.CurrentPosition()) < packed.size()) {
+            if (!read_one(numbers, feature)) return false;
+        }
+        return true;
+    });
+}
+
+bool parse_feature(std::span<const std::byte> message, Feature& feature) {
+    constexpr std::array kKinds = {Feature::Kind::empty, Feature::Kind::bytes, Feature::Kind::floats,
+                                   Feature::Kind::integers};
+    return each_field(message, [&](std::uint32_t tag, CodedInputStream& in) {
+        const std::uint32_t field = tag >> 3U;
+        if (field < 1 || field > 3 || tag != length_delimited(field)) return skip(in, tag);
+        std::span<const std::byte> list;
+        if (!read_bytes(in, list)) return false;
+        const std::string_view name = feature.name;
+        feature = Feature{};  // of a oneof the last member counts
+        feature.name = name;
+        feature.kind = kKinds.at(field);
+        if (field == 1) return parse_bytes_list(list, feature);
+        if (field == 2) return parse_numbers(list, WireType::fixed32, feature, read_float);
+        return parse_numbers(list, WireType::varint, feature, read_integer);
+    });
+}
+
+bool parse_entry(std::span<const std::byte> message, Feature& feature) {
+    std::span<const std::byte> key;
+    std::span<const std::byte> value;
+    const bool well_formed = each_field(message, [&](std::uint32_t tag, CodedInputStream& in) {
+        if (tag == length_delimited(1)) return read_bytes(in, key);
+        if (tag == length_delimited(2)) return read_bytes(in, value);
+        return skip(in, tag);
+    });
+    feature.name = {reinterpret_cast<const char*>(key.data()), key.size()};
+    return well_formed && parse_feature(value, feature);
+}
+
+}  // namespace
+
+bool can_parse_examples() {
+    return true;
+}
+
+std::optional<Example> Example::parse(std::span<const std::byte> payload) {
+    Example example;
+    bool has_features = false;
+    const bool well_formed = each_field(payload, [&](std::uint32_t tag, CodedInputStream& in) {
+        if (tag != length_delimited(1)) return skip(in, tag);
+        has_features = true;
+        std::span<const std::byte> features;
+        if (!read_bytes(in, features)) return false;
+        return each_field(features, [&](std::uint32_t inner, CodedInputStream& entries) {
+            if (inner != length_delimited(1)) return skip(entries, inner);
+            std::span<const std::byte> entry;
+            return read_bytes(entries, entry) && parse_entry(entry, example.features_.emplace_back());
+        });
+    });
+    if (!well_formed || !has_features) return std::nullopt;
+    return example;
+}
+
+#else
+
+bool can_parse_examples() {
+    return false;
+}
+
+std::optional<Example> Example::parse(std::span<const std::byte> /*payload*/) {
+    return std::nullopt;
+}
+
+#endif
+
+}  // namespace feedline::tfrecord

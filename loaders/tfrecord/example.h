@@ -1,0 +1,57 @@
+// tf.train.Example as it lies in a record: features by name, their bytes where they are, nothing copied.
+//
+// Field numbers (tensorflow/core/example/example.proto and feature.proto): Example.features = 1; Features.feature = 1,
+// a map (key 1, value 2); Feature: bytes_list 1, float_list 2, int64_list 3; in each list value = 1, numbers packed or
+// not. A SequenceExample has `context` (Features) in field 1 too, and feature lists in 2, which are passed over.
+//
+// Thread-safety: values. Views are valid as long as the payload is.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace feedline::tfrecord {
+
+struct Feature {
+    enum class Kind { empty, bytes, floats, integers };
+
+    std::string_view name;
+    Kind kind = Kind::empty;
+    std::vector<std::span<const std::byte>> bytes;
+    std::vector<std::int64_t> integers;
+    std::vector<float> floats;
+};
+
+// Whether this build can look into Examples (it needs protobuf).
+bool can_parse_examples();
+
+class Example {
+public:
+    // Empty when the payload is no Example: payloads need not be, and raw bytes are delivered all the same. Of a
+    // feature that is written twice the last counts, as in any protobuf map.
+    static std::optional<Example> parse(std::span<const std::byte> payload);
+
+    const std::vector<Feature>& features() const { return features_; }
+    const Feature* find(std::string_view name) const;
+
+    // What a training job would decode: `image/encoded` (TensorFlow's models), `image` (TensorFlow Datasets), else the
+    // only bytes feature of one value. Empty when there is no such one.
+    std::span<const std::byte> payload() const;
+    // `image/class/label`, `label`, `class`, else the only integer feature of one value.
+    std::optional<std::int64_t> label() const;
+    // `image/filename`, `filename`, `key`.
+    std::string_view file_name() const;
+    std::string_view class_text() const;  // `image/class/text`
+
+private:
+    const Feature* only(Feature::Kind kind) const;
+    std::string_view text(std::string_view name) const;
+
+    std::vector<Feature> features_;
+};
+
+}  // namespace feedline::tfrecord

@@ -1,0 +1,37 @@
+#include "loaders/tfrecord/framing.h"
+
+#include "core/crc32c.h"
+#include "core/little_endian.h"
+
+namespace feedline::tfrecord {
+
+std::uint32_t masked_crc(std::span<const std::byte> bytes) {
+    constexpr std::uint32_t kMaskDelta = 0xa282ead8;
+    const std::uint32_t crc = crc32c(bytes);
+    return ((crc >> 15U) | (crc << 17U)) + kMaskDelta;
+}
+
+std::optional<std::uint64_t> parse_header(std::span<const std::byte, kHeaderBytes> header) {
+    if (masked_crc(header.first<8>()) != load_le<std::uint32_t>(header.last<4>())) return std::nullopt;
+    return load_le<std::uint64_t>(header.first<8>());
+}
+
+std::array<std::byte, kHeaderBytes> make_header(std::uint64_t length_bytes) {
+    std::array<std::byte, kHeaderBytes> header{};
+    const std::span bytes(header);
+    store_le(length_bytes, bytes.first<8>());
+    store_le(masked_crc(bytes.first<8>()), bytes.last<4>());
+    return header;
+}
+
+std::array<std::byte, kFooterBytes> make_footer(std::span<const std::byte> payload) {
+    std::array<std::byte, kFooterBytes> footer{};
+    store_le(masked_crc(payload), footer);
+    return footer;
+}
+
+bool footer_fits(std::span<const std::byte> payload, std::span<const std::byte, kFooterBytes> footer) {
+    return masked_crc(payload) == load_le<std::uint32_t>(footer);
+}
+
+}  // namespace feedline::tfrecord

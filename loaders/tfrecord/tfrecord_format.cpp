@@ -1,0 +1,69 @@
+#include "loaders/tfrecord/tfrecord_format.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/error.h"
+#include "loaders/shards/beginning.h"
+#include "loaders/shards/shard_dataset.h"
+#include "loaders/tfrecord/example.h"
+#include "loaders/tfrecord/framing.h"
+#include "loaders/tfrecord/shard_index.h"
+
+namespace feedline {
+namespace {
+
+using namespace tfrecord;
+
+std::span<const std::byte> inside_framing(std::span<const std::byte> record) {
+    if (record.size() < kFramingBytes) return {};
+    return record.subspan(kHeaderBytes, record.size() - kFramingBytes);
+}
+
+class TfrecordDataset final : public ShardDataset {
+public:
+    using ShardDataset::ShardDataset;
+
+    std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const override {
+        const std::span<const std::byte> whole = inside_framing(record);
+        const std::optional<Example> example = Example::parse(whole);
+        return example && !example->payload().empty() ? example->payload() : whole;
+    }
+
+    std::string check(SampleId /*id*/, std::span<const std::byte> record) const override {
+        if (record.size() < kFramingBytes) return "the record is shorter than its framing";
+        const std::optional<std::uint64_t> length = parse_header(record.first<kHeaderBytes>());
+        if (!length || *length != record.size() - kFramingBytes) return "the record's length is not what it was";
+        if (!footer_fits(inside_framing(record), record.last<kFooterBytes>())) {
+            return "the CRC32C of the record's payload does not match";
+        }
+        return {};
+    }
+};
+
+bool sniff(const std::string& path) {
+    const std::vector<std::byte> header = beginning_of(path, kHeaderBytes);
+    return header.size() == kHeaderBytes && parse_header(std::span(header).first<kHeaderBytes>()).has_value();
+}
+
+}  // namespace
+
+Confidence TfrecordFormat::probe(const std::string& path) const {
+    return shards_look_like(path, sniff) ? Confidence::yes : Confidence::no;
+}
+
+std::unique_ptr<Dataset> TfrecordFormat::open(const std::string& path, const OpenOptions& options) const {
+    ShardList list = list_shards(path, name(), sniff);
+    ChainOptions how;
+    if (options.threads > 0) how.threads = options.threads;
+    how.skip_corrupt = options.skip_corrupt;
+    how.progress = options.progress;
+    how.progress_context = options.progress_context;
+    ShardIndex index = index_shards(list.shards, how);
+    if (index.extents.samples() == 0) throw Error(ErrorKind::usage, "the dataset holds no records").at(path);
+    std::move(index.oddities.begin(), index.oddities.end(), std::back_inserter(list.oddities));
+    return std::make_unique<TfrecordDataset>(path, std::string(name()), std::move(list), std::move(index.extents));
+}
+
+}  // namespace feedline
