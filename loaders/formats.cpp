@@ -10,6 +10,7 @@
 #include "loaders/files/files_format.h"
 #include "loaders/missing.h"
 #include "loaders/tfrecord/tfrecord_format.h"
+#include "loaders/webdataset/webdataset_format.h"
 
 namespace feedline {
 namespace {
@@ -17,7 +18,8 @@ namespace {
 // Adding a format: its header above, one line here, its sources in CMakeLists.txt.
 const FilesFormat kFiles;
 const TfrecordFormat kTfrecord;
-constexpr std::array<const Format*, 2> kFormats = {&kFiles, &kTfrecord};
+const WebdatasetFormat kWebdataset;
+constexpr std::array<const Format*, 3> kFormats = {&kFiles, &kTfrecord, &kWebdataset};
 
 std::string known_names() {
     std::string names = "auto";

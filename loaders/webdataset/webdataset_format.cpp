@@ -1,0 +1,97 @@
+#include "loaders/webdataset/webdataset_format.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/error.h"
+#include "loaders/shards/beginning.h"
+#include "loaders/shards/chain.h"
+#include "loaders/shards/shard_dataset.h"
+#include "loaders/webdataset/sample_parts.h"
+#include "loaders/webdataset/tar_chain.h"
+#include "loaders/webdataset/tar_header.h"
+
+namespace feedline {
+namespace {
+
+using namespace webdataset;
+
+class WebdatasetDataset final : public ShardDataset {
+public:
+    using ShardDataset::ShardDataset;
+
+    std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const override {
+        return payload_of(parts_of(record));
+    }
+
+    std::string check(SampleId /*id*/, std::span<const std::byte> record) const override {
+        return parts_of(record).problem;
+    }
+};
+
+bool sniff(const std::string& path) {
+    const std::vector<std::byte> start = beginning_of(path, tar::kBlockBytes);
+    return start.size() == tar::kBlockBytes && tar::parse_header(std::span(start).first<tar::kBlockBytes>());
+}
+
+// Members of one sample follow each other; what belongs to no sample may stand between them.
+class Grouping {
+public:
+    void shard(std::span<const WalkedRecord> members) {
+        index_.begin_shard();
+        const WalkedRecord* first = nullptr;
+        const WalkedRecord* last = nullptr;
+        const auto close = [&] {
+            if (first != nullptr) index_.add(first->begin_bytes, last->end_bytes - first->begin_bytes);
+            first = nullptr;
+        };
+        for (const WalkedRecord& member : members) {
+            if (member.note == kNoSample) {
+                ++passed_over_;
+                continue;
+            }
+            if (first != nullptr && first->note != member.note) close();
+            if (first == nullptr) first = &member;
+            last = &member;
+        }
+        close();
+    }
+
+    ExtentIndex take() { return std::move(index_); }
+    std::uint64_t passed_over() const { return passed_over_; }
+
+private:
+    ExtentIndex index_;
+    std::uint64_t passed_over_ = 0;
+};
+
+}  // namespace
+
+Confidence WebdatasetFormat::probe(const std::string& path) const {
+    return shards_look_like(path, sniff) ? Confidence::yes : Confidence::no;
+}
+
+std::unique_ptr<Dataset> WebdatasetFormat::open(const std::string& path, const OpenOptions& options) const {
+    ShardList list = list_shards(path, name(), sniff);
+    ChainOptions how;
+    if (options.threads > 0) how.threads = options.threads;
+    how.skip_corrupt = options.skip_corrupt;
+    how.progress = options.progress;
+    how.progress_context = options.progress_context;
+    Grouping grouping;
+    const std::vector<Oddity> skipped =
+        walk_shards(list.shards, TarChain(), how,
+                    [&](std::size_t /*shard*/, std::span<const WalkedRecord> members) { grouping.shard(members); });
+    list.oddities.insert(list.oddities.end(), skipped.begin(), skipped.end());
+    if (grouping.passed_over() > 0) list.oddities.push_back({"member of no sample", grouping.passed_over(), ""});
+    ExtentIndex index = grouping.take();
+    if (index.samples() == 0) {
+        throw Error(ErrorKind::usage, "no samples in these tar archives")
+            .at(path)
+            .advise("Members are named KEY.EXTENSION, as in 000042.jpg");
+    }
+    return std::make_unique<WebdatasetDataset>(path, std::string(name()), std::move(list), std::move(index));
+}
+
+}  // namespace feedline

@@ -1,0 +1,188 @@
+#include "loaders/webdataset/webdataset_format.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "core/error.h"
+#include "loaders/shards/chain.h"
+#include "loaders/webdataset/tar_chain.h"
+#include "tests/loaders/webdataset/tar_lab.h"
+#include "tests/testutil/temp_dir.h"
+
+namespace feedline {
+namespace {
+
+using test::gnu_long_entry;
+using test::pax_entry;
+using test::tar_end;
+using test::tar_entry;
+using testing::HasSubstr;
+
+class WebdatasetTest : public testing::Test {
+protected:
+    std::unique_ptr<Dataset> open(const std::string& content, bool skip_corrupt = false) {
+        test::write_file(directory_ / "shard.tar", content);
+        content_ = content;
+        return WebdatasetFormat().open(directory_ / "shard.tar", {.skip_corrupt = skip_corrupt});
+    }
+    Error error(const std::string& content) {
+        try {
+            open(content);
+        } catch (const Error& error) {
+            return error;
+        }
+        ADD_FAILURE() << "nothing was thrown";
+        return Error(ErrorKind::internal, "nothing");
+    }
+    std::span<const std::byte> record(const Dataset& dataset, SampleId id) const {
+        Extent extent;
+        dataset.locate(std::span(&id, 1), std::span(&extent, 1));
+        return std::as_bytes(std::span(content_)).subspan(extent.offset_bytes, extent.length_bytes);
+    }
+    std::string payload(const Dataset& dataset, SampleId id) const {
+        const auto bytes = dataset.payload(id, record(dataset, id));
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+
+    test::TempDir directory_;
+    std::string content_;
+};
+
+TEST_F(WebdatasetTest, NeighboursOfOneKeyAreASample) {
+    const auto dataset =
+        open(tar_entry({.name = "a.cls", .content = "1"}) + tar_entry({.name = "a.jpg", .content = "A"}) +
+             tar_entry({.name = "b.jpg", .content = "B"}) + tar_entry({.name = "b.json", .content = "{}"}) +
+             tar_entry({.name = "a.txt", .content = "again"}) + tar_end());
+    ASSERT_EQ(dataset->size(), 3U);
+    EXPECT_EQ(payload(*dataset, 0), "A");
+    EXPECT_EQ(payload(*dataset, 1), "B");
+    EXPECT_EQ(payload(*dataset, 2), "again");
+    for (SampleId id = 0; id < 3; ++id) EXPECT_EQ(dataset->check(id, record(*dataset, id)), "");
+    // Neighbours touch, so that they can be read with one request.
+    EXPECT_EQ(dataset->info().bytes, 10 * 512U);
+}
+
+TEST_F(WebdatasetTest, WhatBelongsToNoSampleIsPassedOver) {
+    const auto dataset =
+        open(tar_entry({.name = "dir/", .type = '5'}) + tar_entry({.name = "README", .content = "r"}) +
+             tar_entry({.name = "x.jpg", .content = "X"}) + tar_entry({.name = "__meta__", .content = "m"}) +
+             tar_entry({.name = "x.cls", .content = "7"}) + tar_entry({.name = "link.jpg", .type = '2'}) + tar_end());
+    ASSERT_EQ(dataset->size(), 1U);
+    EXPECT_EQ(payload(*dataset, 0), "X");
+    EXPECT_EQ(dataset->check(0, record(*dataset, 0)), "");
+    ASSERT_EQ(dataset->info().oddities.size(), 1U);
+    EXPECT_EQ(dataset->info().oddities[0].count, 4U);
+}
+
+TEST_F(WebdatasetTest, LongNamesComeInExtensionHeaders) {
+    const std::string name = "d/" + std::string(150, 'n');
+    for (const bool pax : {true, false}) {
+        const auto entry = pax ? pax_entry : gnu_long_entry;
+        const auto dataset =
+            open(entry(name + "1.jpg", "one") + entry(name + "1.cls", "5") + entry(name + "2.jpg", "two") + tar_end());
+        ASSERT_EQ(dataset->size(), 2U);
+        EXPECT_EQ(payload(*dataset, 0), "one");
+        EXPECT_EQ(payload(*dataset, 1), "two");
+    }
+}
+
+TEST_F(WebdatasetTest, TheEndMayBeMissing) {
+    const std::string body = tar_entry({.name = "a.jpg", .content = "A"}) + tar_entry({.name = "b.jpg", .content = ""});
+    for (const std::size_t zeros : {0UL, 512UL, 1024UL, 10'240UL}) {
+        const auto dataset = open(body + std::string(zeros, '\0'));
+        EXPECT_EQ(dataset->size(), 2U);
+        EXPECT_EQ(dataset->info().bytes, body.size());
+    }
+}
+
+TEST_F(WebdatasetTest, ACutArchiveIsAnErrorWhereverItIsCut) {
+    const std::string body =
+        tar_entry({.name = "a.jpg", .content = "A"}) + pax_entry(std::string(120, 'b') + ".jpg", std::string(600, 'B'));
+    const std::size_t whole = 1024;
+    for (std::size_t size = 512; size < body.size(); size += size % 512 == 0 || size % 512 == 511 ? 1 : 85) {
+        if (size == whole) continue;
+        const Error found = error(body.substr(0, size));
+        EXPECT_EQ(found.kind(), ErrorKind::corrupt) << size;
+        EXPECT_EQ(found.offset_bytes(), size < whole ? 0 : whole) << size;
+    }
+}
+
+TEST_F(WebdatasetTest, SizesBeyondTheFileAreErrorsAndNoAllocation) {
+    for (const std::string& size :
+         {std::string("77777777777\0", 12), std::string("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12),
+          std::string("\x80\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff", 12)}) {
+        std::string entry = tar_entry({.name = "a.jpg", .content = "A"});
+        entry.replace(124, 12, size);
+        test::sign_tar_header(entry);
+        EXPECT_EQ(error(entry).kind(), ErrorKind::corrupt);
+        entry[156] = 'x';
+        test::sign_tar_header(entry);
+        EXPECT_EQ(error(entry).kind(), ErrorKind::corrupt);
+    }
+}
+
+TEST_F(WebdatasetTest, SparseMembersAreRefusedByName) {
+    EXPECT_THAT(error(tar_entry({.name = "a.bin", .content = "x", .type = 'S'}) + tar_end()).what(),
+                HasSubstr("type S"));
+}
+
+TEST_F(WebdatasetTest, SkippingGoesOnBehindABrokenHeader) {
+    std::string content = tar_entry({.name = "a.jpg", .content = "A"}) + tar_entry({.name = "b.jpg", .content = "B"}) +
+                          tar_entry({.name = "c.jpg", .content = "C"}) + tar_end();
+    content[1024] = 'x';
+    EXPECT_EQ(error(content).offset_bytes(), 1024U);
+    const auto dataset = open(content, true);
+    ASSERT_EQ(dataset->size(), 2U);
+    EXPECT_EQ(payload(*dataset, 1), "C");
+    ASSERT_FALSE(dataset->info().oddities.empty());
+    EXPECT_EQ(dataset->info().oddities[0].kind, "broken record");
+}
+
+TEST_F(WebdatasetTest, APartThatIsThereTwiceIsAProblemOfItsSample) {
+    const auto dataset =
+        open(tar_entry({.name = "a.jpg", .content = "A"}) + tar_entry({.name = "a.jpg", .content = "B"}));
+    ASSERT_EQ(dataset->size(), 1U);
+    EXPECT_THAT(dataset->check(0, record(*dataset, 0)), HasSubstr("twice"));
+}
+
+TEST_F(WebdatasetTest, AnArchiveWithoutSamplesSaysWhatNamesAreNeeded) {
+    EXPECT_THAT(error(tar_entry({.name = "README", .content = "r"}) + tar_end()).what(), HasSubstr("KEY.EXTENSION"));
+}
+
+// Whatever the parts; archives within archives look like members where they are none.
+TEST_F(WebdatasetTest, WalkingFromManyPlacesFindsWhatOneWalkFinds) {
+    std::mt19937_64 random(5);
+    for (int round = 0; round < 6; ++round) {
+        std::string content;
+        for (int member = 0; member < 40; ++member) {
+            const std::string name = std::to_string(member / 2) + (member % 2 == 0 ? ".jpg" : ".tar");
+            std::string inside = tar_entry({.name = "inner.jpg", .content = std::string(random() % 900, 'i')});
+            if (member % 3 == 0) inside += tar_end() + "more";
+            const std::string body = member % 2 == 0 ? std::string(random() % 3000, 'x') : inside;
+            content += member % 5 == 0 ? pax_entry(name, body) : tar_entry({.name = name, .content = body});
+        }
+        content += tar_end();
+        test::write_file(directory_ / "s", content);
+        const std::vector<ShardFile> shards = {{directory_ / "s", content.size()}};
+        const auto walk = [&](std::uint64_t part_bytes) {
+            std::vector<std::uint64_t> bounds;
+            walk_shards(shards, webdataset::TarChain(), {.threads = 3, .part_bytes = part_bytes},
+                        [&](std::size_t, std::span<const WalkedRecord> records) {
+                            for (const WalkedRecord& record : records) {
+                                bounds.insert(bounds.end(), {record.begin_bytes, record.end_bytes});
+                            }
+                        });
+            return bounds;
+        };
+        const std::vector<std::uint64_t> expected = walk(UINT64_C(1) << 40U);
+        EXPECT_EQ(expected.size(), 80U);
+        for (const std::uint64_t part : {512UL, 700UL, 5000UL}) EXPECT_EQ(walk(part), expected) << part;
+    }
+}
+
+}  // namespace
+}  // namespace feedline
