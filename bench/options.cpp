@@ -28,6 +28,11 @@ struct Names<DecodeMode> {
                                     std::pair{"jpeg", DecodeMode::jpeg}};
 };
 template <>
+struct Names<CheckMode> {
+    static constexpr std::array all{std::pair{"off", CheckMode::off}, std::pair{"sampled", CheckMode::sampled},
+                                    std::pair{"all", CheckMode::all}};
+};
+template <>
 struct Names<CacheMode> {
     static constexpr std::array all{std::pair{"cold", CacheMode::cold}, std::pair{"warm", CacheMode::warm},
                                     std::pair{"as-is", CacheMode::as_is}};

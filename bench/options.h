@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "cuda/device.h"
+#include "loaders/decode/record_decoder.h"
 #include "loaders/engine/engine.h"
 #include "loaders/loader.h"
 #include "loaders/order.h"
@@ -52,6 +53,7 @@ struct BenchOptions {
     std::string workload;
     std::optional<Nanoseconds> step_time_ns;
     DecodeMode decode = DecodeMode::none;
+    CheckMode crc = CheckMode::off;
     StepKernel step_kernel = StepKernel::spin;
     double h2d_rate = DeviceOptions{}.h2d_bytes_per_second;
     Nanoseconds h2d_latency_ns = DeviceOptions{}.h2d_latency_ns;
@@ -91,7 +93,7 @@ struct OptionInfo {
 template <typename Options, typename Visitor>
 void visit_options(Options& o, Visitor&& visit) {
     using enum OptionGroup;
-    visit(OptionInfo{"format", "auto|files", "format of the datasets", what}, o.format);
+    visit(OptionInfo{"format", "auto|files|tfrecord|webdataset", "format of the datasets", what}, o.format);
     visit(OptionInfo{"workload", "NAME",
                      "published workload to emulate: fixes batch size and step time; `help` lists them", what,
                      "none: the pure loading rate", false, false, list_workloads},
@@ -106,6 +108,9 @@ void visit_options(Options& o, Visitor&& visit) {
     visit(OptionInfo{"rank", "N", "read the share of this rank", what, "0", true}, o.rank);
     visit(OptionInfo{"world", "N", "number of ranks that share the dataset", what}, o.world);
     visit(OptionInfo{"decode", "none|crc|jpeg", "work of the CPU on every sample", what}, o.decode);
+    visit(OptionInfo{"crc", "off|sampled|all",
+                     "check records against the checksums that packed formats store, all or one in 64", what},
+          o.crc);
 
     visit(OptionInfo{"engine", "NAME,...",
                      "auto, pread, mmap, uring or uring-direct: any of them reads any format; native: the format's own "

@@ -357,7 +357,7 @@ PassFigures Workbench::run(const Pass& pass) {
 
     const DeviceCounters before = device_counters(tier_);
     const double cpu_before = cpu_seconds();
-    Loader loader(dataset, order, slab_, decoder_, loading);
+    Loader loader(dataset, order, slab_, record_decoder(dataset, options_.crc, decoder_), loading);
     // Whatever happens, know whether a reader is left behind: it may still write into the slab.
     const auto settle = [&](Nanoseconds patience) {
         for (Nanoseconds waited = 0; waited < patience; waited += kFinishSlice) {

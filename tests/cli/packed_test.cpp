@@ -1,0 +1,72 @@
+// Packed formats through the program: recognised, measured, checked.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/cli/bench_fixture.h"
+#include "tests/loaders/formats/dataset_makers.h"
+
+namespace feedline::test {
+namespace {
+
+using testing::HasSubstr;
+using Json = nlohmann::json;
+
+class Packed : public testing::TestWithParam<FormatMaker> {
+protected:
+    Packed() {
+        for (unsigned i = 0; i < 90; ++i) payloads_.push_back(pattern(1000 + 97 * i, i));
+        GetParam().write(data_, payloads_, 30);
+    }
+    Ended bench(std::vector<std::string> more) const {
+        std::vector<std::string> arguments = {"bench", data_, "--no-controls", "--batch-size", "10",
+                                              "--crc", "all", "--json",        json_};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run_program(arguments);
+    }
+
+    TempDir dir_;
+    std::string data_ = dir_ / "data";
+    std::string json_ = dir_ / "result.json";
+    std::vector<std::string> payloads_;
+};
+
+TEST_P(Packed, EveryEngineMeasuresIt) {
+    const Ended ended = bench({"--engine", "all", "--step-time", "100us"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    const Json results = results_in(json_);
+    ASSERT_GE(results.size(), 2U);
+    for (const Json& result : results) {
+        EXPECT_EQ(result.at("dataset").at("format"), GetParam().format);
+        EXPECT_EQ(result.at("dataset").at("shards"), GetParam().format == "files" ? 90 : 3);
+        expect_sound(result.at("epochs").at(0), 90);
+    }
+}
+
+TEST_P(Packed, ACutShardIsNamedWithItsOffsetOrSkipped) {
+    if (GetParam().format == "files") GTEST_SKIP() << "a small file is as long as it is";
+    std::vector<std::string> shards;
+    for (const auto& entry : std::filesystem::directory_iterator(data_)) shards.push_back(entry.path());
+    std::filesystem::resize_file(shards.front(), std::filesystem::file_size(shards.front()) - 3500);
+    const Ended stopped = bench({});
+    EXPECT_EQ(stopped.exit_code, 5);
+    EXPECT_EQ(lines_in(stopped.err), 1U) << stopped.err;
+    EXPECT_THAT(stopped.err, HasSubstr(shards.front() + " at offset"));
+    const Ended skipped = bench({"--on-error", "skip"});
+    EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
+    EXPECT_EQ(results_in(json_).at(0).at("dataset").at("samples"), 89);
+    EXPECT_THAT(skipped.out, HasSubstr("truncated shard"));
+}
+
+std::string name_of(const testing::TestParamInfo<FormatMaker>& maker) {
+    return maker.param.format;
+}
+
+INSTANTIATE_TEST_SUITE_P(Formats, Packed, testing::ValuesIn(format_makers().begin(), format_makers().end()), name_of);
+
+}  // namespace
+}  // namespace feedline::test

@@ -1,0 +1,59 @@
+#include "tests/loaders/formats/dataset_makers.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tests/loaders/tfrecord/tfrecord_lab.h"
+#include "tests/loaders/webdataset/tar_lab.h"
+#include "tests/testutil/temp_dir.h"
+
+namespace feedline::test {
+namespace {
+
+void write_files(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    for (std::size_t i = 0; i < payloads.size(); ++i) {
+        write_file(fmt::format("{}/c{:04}/{:08}.bin", path, i / a_shard, i), payloads[i]);
+    }
+}
+
+// Calls append(shard, i) for the payloads of each shard, and writes what came of it under name(shard).
+template <typename Append, typename Name>
+void write_shards(const std::vector<std::string>& payloads, std::size_t a_shard, const Append& append,
+                  const Name& name) {
+    for (std::size_t first = 0; first < payloads.size(); first += a_shard) {
+        std::string shard;
+        for (std::size_t i = first; i < std::min(first + a_shard, payloads.size()); ++i) append(shard, i);
+        write_file(name(first / a_shard), shard);
+    }
+}
+
+void write_tfrecord(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    const std::size_t shards = (payloads.size() + a_shard - 1) / a_shard;
+    write_shards(
+        payloads, a_shard, [&](std::string& shard, std::size_t i) { shard += framed(payloads[i]); },
+        [&](std::size_t shard) { return fmt::format("{}/t-{:05}-of-{:05}.tfrecord", path, shard, shards); });
+}
+
+void write_webdataset(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    write_shards(
+        payloads, a_shard,
+        [&](std::string& shard, std::size_t i) {
+            shard += tar_entry({.name = fmt::format("{:08}.bin", i), .content = payloads[i]});
+            shard += tar_entry({.name = fmt::format("{:08}.cls", i), .content = std::to_string(i % 10)});
+        },
+        [&](std::size_t shard) { return fmt::format("{}/w-{:06}.tar", path, shard); });
+}
+
+}  // namespace
+
+std::span<const FormatMaker> format_makers() {
+    static const std::array kMakers = {
+        FormatMaker{"files", write_files},
+        FormatMaker{"tfrecord", write_tfrecord, true},
+        FormatMaker{"webdataset", write_webdataset},
+    };
+    return kMakers;
+}
+
+}  // namespace feedline::test
