@@ -63,6 +63,8 @@ Verdict judge(const TierInfo& tier, const CacheEvidence& evidence, const std::op
     // That few were counted proves nothing of a device that we cannot name: a filesystem may have a cache of its own,
     // and read in threads of its own.
     if (tier.tier_kind == "unknown") return unknown("what " + tier.fs_type + " lies on cannot be seen from here");
+    // Some of the dataset was in memory, and what was read was of that.
+    if (from_device <= kNothing) return {"warm"};
     return {"mixed"};
 }
 

@@ -113,7 +113,8 @@ public:
         bench_.say("control: from memory, reading it in");
         const std::uint64_t batches = bench_.run(pass).epoch.steps;
         if (batches == 0) {
-            figures.note = fmt::format("no batch could be read within {}", format_time(bounds_.warming_ns));
+            figures.note =
+                fmt::format("storage gave no whole batch within {} to read again", format_time(bounds_.warming_ns));
             return figures;
         }
         bench_.say("control: from memory");

@@ -21,8 +21,8 @@ namespace feedline {
 
 // Runs `work()` on a thread of its own and returns what it returns, or rethrows what it throws. Once `interrupt` is
 // requested it throws Error{interrupted} within 50 ms and leaves the thread behind, so what `work` uses must be owned
-// by it (captured by value or shared). `tick` is called on the caller's thread every 50 ms meanwhile; may be empty. After
-// `patience_ns`, 0 for no end of it, the same happens with Error{timeout}.
+// by it (captured by value or shared). `tick` is called on the caller's thread every 50 ms meanwhile; may be empty.
+// After `patience_ns`, 0 for no end of it, the same happens with Error{timeout}.
 template <typename Work>
 auto run_interruptibly(Work work, const Interrupt& interrupt, const std::function<void()>& tick = {},
                        Nanoseconds patience_ns = 0) {

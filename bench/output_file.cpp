@@ -72,6 +72,10 @@ OutputFile::OutputFile(const std::string& asked_by, std::string path) : path_(st
     }
     if (!exists && errno == ELOOP) throw cannot(asked_by, "write", path_, ELOOP);
     target_ = written_file(path_);
+    // A rename would replace it all the same; who has protected a file does not want that.
+    constexpr mode_t kAnyWrite = S_IWUSR | S_IWGRP | S_IWOTH;
+    if (exists && (status.st_mode & kAnyWrite) == 0) throw cannot(asked_by, "write", path_, EACCES);
+    if (exists) mode_ = status.st_mode & 07777U;
     const Fd trial(::open(temporary().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!trial) throw cannot(asked_by, "create", path_, errno);
     ::unlink(temporary().c_str());
@@ -102,6 +106,7 @@ void OutputFile::write_atomically(std::string_view content) {
     Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
     if (!fd) throw fail("cannot create", errno);
     if (const int error = write_all(fd.get(), content)) throw fail("cannot write", error);
+    if (mode_) ::fchmod(fd.get(), *mode_);
     if (::fsync(fd.get()) != 0) throw fail("cannot write", errno);
     fd.reset();
     if (::rename(beside.c_str(), target_.c_str()) != 0) throw fail("cannot write", errno);

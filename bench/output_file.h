@@ -1,6 +1,9 @@
 // A file that a run writes at its end, made sure of before its beginning: hours of measuring are not to be lost on it.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,9 +36,10 @@ private:
     void write_atomically(std::string_view content);
     std::string temporary() const;
 
-    std::string path_;    // as given
-    std::string target_;  // of a regular file
-    Fd special_;          // else; none for standard output
+    std::string path_;            // as given
+    std::string target_;          // of a regular file
+    std::optional<mode_t> mode_;  // of the file that is replaced
+    Fd special_;                  // else; none for standard output
 };
 
 }  // namespace feedline

@@ -149,6 +149,30 @@ constexpr std::array kFigures{
     Figure{"bottleneck", "storage, cpu, h2d, accelerator or harness", "bottleneck==accelerator"},
 };
 
+// The words that a figure can be, where they are few: another would be measured for and never be found.
+struct Words {
+    std::string_view path;
+    std::vector<std::string> words;
+};
+const std::vector<Words>& closed_sets() {
+    static const std::vector<Words> kSets{
+        {"bottleneck", {"storage", "cpu", "h2d", "accelerator", "harness"}},
+        {"cache.verdict", {"cold", "mixed", "warm", "unknown"}},
+        {"cache.metadata", {"cold", "warm", "unknown"}},
+        {"status", {"ok", "partial", "failed"}},
+    };
+    return kSets;
+}
+
+// Empty, or why `word` is none of those that the figure at `path` can be.
+std::string no_such_word(std::string_view path, std::string_view word) {
+    for (const Words& set : closed_sets()) {
+        if (set.path != path || std::find(set.words.begin(), set.words.end(), word) != set.words.end()) continue;
+        return fmt::format("{} is one of {}, never '{}'", path, fmt::join(set.words, ", "), printable(word));
+    }
+    return {};
+}
+
 }  // namespace
 
 Requirement parse_requirement(std::string_view text) {
@@ -166,12 +190,19 @@ Requirement parse_requirement(std::string_view text) {
         symbol = entry.text;
         requirement.comparison = entry.comparison;
     }
+    for (const std::string_view turned : {"=<", "=>"}) {
+        if (text.find(turned) != std::string_view::npos) {
+            throw refuse(fmt::format("{} is written {}{}", turned, turned[1], turned[0]));
+        }
+    }
     if (at == std::string_view::npos) throw refuse("needs a comparison, as in 'idle.fraction<=5%'");
     requirement.path = trim(text.substr(0, at));
     requirement.value = trim(text.substr(at + symbol.size()));
 
     const Json* figure = find_in_schema(requirement.path);
     if (figure == nullptr) throw refuse(no_such_figure(requirement.path)).advise("--require help lists the usual ones");
+    const std::string wrong_word = no_such_word(requirement.path, requirement.value);
+    if (!wrong_word.empty() && requirement.comparison == Comparison::equal) throw refuse(wrong_word);
     const bool truth = figure->is_boolean() && (requirement.value == "true" || requirement.value == "false");
     if (figure->is_string() || truth) {
         if (requirement.comparison != Comparison::equal) throw refuse("a word can only be compared with ==");

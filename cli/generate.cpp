@@ -40,8 +40,11 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& byt
 
 // Whole numbers from 1 on, refused in words: CLI11's own check prints the largest double.
 CLI::Validator at_least_one() {
+    constexpr std::size_t kMostDigits = 18;  // what fits 64 bits for certain
     return {[](const std::string& text) -> std::string {
                 const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+                const bool beyond = digits && text.size() > kMostDigits;
+                if (beyond) return fmt::format("'{}' is more than anyone can count", printable(text));
                 if (digits && text.find_first_not_of('0') != std::string::npos) return {};
                 return fmt::format("'{}' is not a whole number above 0", printable(text));
             },

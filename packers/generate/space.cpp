@@ -78,10 +78,11 @@ Error write_error(int error_number, int directory_fd, const std::string& path, s
         left = fmt::format("{} and {} inodes", format_size(static_cast<double>(info.f_bavail * info.f_frsize)),
                            format_count(static_cast<double>(info.f_favail)));
     }
-    return system_error(
-               error_number,
-               fmt::format("no space for a file of {}, {} left", format_size(static_cast<double>(size_bytes)), left),
-               path)
+    return system_error(error_number,
+                        size_bytes == 0 ? fmt::format("no space left ({})", left)
+                                        : fmt::format("no space for a file of {}, {} left",
+                                                      format_size(static_cast<double>(size_bytes)), left),
+                        path)
         .advise("What was written is removed again");
 }
 

@@ -1,6 +1,7 @@
 #include "packers/generate/staging_directory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error usage(std::string message, const std::string& path, std::string_view advice) {
+    if (path.empty()) return Error(ErrorKind::usage, std::move(message)).advise(advice);
     return Error(ErrorKind::usage, std::move(message)).at(path).advise(advice);
 }
 
@@ -31,7 +33,8 @@ void require_usable(const std::string& destination) {
     const fs::path path(destination);
     if (destination.empty()) throw Error(ErrorKind::usage, "no destination given");
     if (!path.has_filename() || path.filename() == "." || path.filename() == "..") {
-        throw usage("the destination has no name of its own", destination, "Name a directory that does not exist yet");
+        throw usage(fmt::format("the destination '{}' has no name of its own", printable(destination)), "",
+                    "Name a directory that does not exist yet");
     }
     std::error_code failure;
     const fs::file_status status = fs::symlink_status(path, failure);
@@ -73,6 +76,10 @@ void StagingDirectory::acquire() {
     const bool made = ::mkdir(staging_path_.c_str(), 0777) == 0;
     if (!made && errno != EEXIST) throw system_error(errno, "cannot make directory", staging_path_);
     directory_ = Fd(::open(staging_path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!directory_ && (errno == ENOTDIR || errno == ELOOP)) {
+        throw usage("something is in the way that was not left by an unfinished run", staging_path_,
+                    "Look at it, then remove it or give another destination");
+    }
     if (!directory_) throw system_error(errno, "cannot open directory", staging_path_);
 
     std::error_code failure;
@@ -102,7 +109,9 @@ void StagingDirectory::publish() {
         throw system_error(errno, "cannot unmark", staging_path_);
     if (std::rename(staging_path_.c_str(), destination_.c_str()) != 0) {
         if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
-            throw usage("something else appeared at the destination meanwhile", destination_, "Give another name");
+            throw Error(ErrorKind::changed, "something else appeared at the destination while the dataset was written")
+                .at(destination_)
+                .advise("What was written is discarded; give another name");
         }
         throw system_error(errno, "cannot rename the finished dataset to", destination_);
     }

@@ -285,6 +285,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"cold", "ext4", "local-ssd", 0.0, 1000, 1000, false, "cold", "warm", kIo},
         Case{"cold_at_the_limits", "xfs", "local-hdd", 0.01, 950, kNone, false, "cold", "warm", kIo},
         Case{"read_ahead_beyond", "ext4", "local-ssd", 0.0, 1500, kNone, true, "cold", "cold", kIo},
+        Case{"partly_resident_and_nothing_read", "ext4", "local-ssd", 0.6, 0, kNone, false, "warm", "warm", kIo},
         Case{"too_little_from_the_device", "ext4", "local-ssd", 0.0, 940, kNone, false, "mixed", "warm", kIo},
         Case{"too_much_resident", "ext4", "local-ssd", 0.02, 1000, kNone, false, "mixed", "warm", kIo},
         Case{"warm", "ext4", "local-ssd", 1.0, 0, 0, false, "warm", "warm", kIo},

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "bench/output_file.h"
 #include "core/error.h"
 #include "tests/testutil/temp_dir.h"
 
@@ -46,6 +47,19 @@ TEST_F(Outputs, AMinusIsStandardOutputAndTakesOneOfThem) {
     EXPECT_NE(refusal("-", "", "-").find("standard output"), std::string::npos);
     EXPECT_EQ(refusal("-", dir_ / "x.csv"), "");
     EXPECT_NE(::access("-", F_OK), 0);
+}
+
+TEST_F(Outputs, AProtectedFileIsNotReplacedAndAReplacedOneKeepsItsMode) {
+    const std::string file = dir_ / "baseline.json";
+    test::write_file(file, "old");
+    namespace fs = std::filesystem;
+    fs::permissions(file, fs::perms::owner_read | fs::perms::group_read);
+    EXPECT_THROW(OutputFile("--json", file), Error);
+    EXPECT_EQ(test::read_file(file), "old");
+    fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    OutputFile("--json", file).write("new");
+    EXPECT_EQ(test::read_file(file), "new");
+    EXPECT_EQ(fs::status(file).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST_F(Outputs, OneFileByTwoNamesIsRefused) {

@@ -186,6 +186,23 @@ TEST(Require, AMistypedFigureIsRecognised) {
     EXPECT_NE(refusal("frobnicate<=1").find("--require help"), std::string::npos);
 }
 
+TEST(Require, AWordThatTheFigureNeverIsAndATurnedComparisonAreRefused) {
+    const auto refusal = [](std::string_view text) -> std::string {
+        try {
+            parse_requirement(text);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    EXPECT_NE(refusal("bottleneck==gpu").find("storage, cpu, h2d, accelerator, harness"), std::string::npos);
+    EXPECT_NE(refusal("cache.verdict==frozen").find("cold"), std::string::npos);
+    EXPECT_EQ(refusal("bottleneck==cpu"), "");
+    EXPECT_EQ(refusal("cache.verdict==unknown"), "");
+    EXPECT_NE(refusal("idle.fraction=<5%").find("=< is written <="), std::string::npos);
+    EXPECT_NE(refusal("samples_per_second=>5").find("=> is written >="), std::string::npos);
+}
+
 TEST(Require, NonsenseIsRefused) {
     for (const char* text : {"",
                              "idle.fraction",
