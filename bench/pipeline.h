@@ -44,7 +44,8 @@ struct PipelineOptions {
 };
 
 // An epoch that is cut short (by `duration_ns`, an interrupt) counts what had happened by the cut: the steps that were
-// over by then, as busy also the part of a step under way, as idle also the part of a gap under way.
+// over by then, and as idle the part of a gap under way. The part of a step under way counts nowhere, as its samples do
+// not: rates and times are of the same steps (timeline.h).
 struct EpochOutcome {
     IdleFigures idle;
     std::uint64_t steps = 0;

@@ -181,9 +181,10 @@ Result described(const Combination& combination, DeviceKind device) {
 // Of an epoch that --duration cut before a step was over. What it says of idle time is true, and no figure of a run.
 Error nothing_measured(const EpochResult& epoch, const BenchOptions& options, bool stuck) {
     const std::string within = "within --duration " + format_time(options.duration_ns);
-    const std::string why = epoch.idle.busy_ns > 0 ? fmt::format("not one step of {} was over {}",
-                                                                 format_time(options.step_time_ns.value_or(0)), within)
-                                                   : "no step began " + within;
+    const std::string why =
+        epoch.idle.unfinished_ns > 0
+            ? fmt::format("not one step of {} was over {}", format_time(options.step_time_ns.value_or(0)), within)
+            : "no step began " + within;
     const Error nothing(ErrorKind::unsupported, "nothing was measured: " + why);
     if (!stuck) return Error(nothing).advise("use a longer one");
     return Error(ErrorKind::unsupported, nothing.message() + ", and a read has not come back at all")

@@ -1,6 +1,7 @@
 #include "bench/timeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -147,14 +148,15 @@ void Timeline::cut(Nanoseconds cut_ns, const StepTimes& next, Nanoseconds slot_n
     part.start_ns = std::clamp(next.start_ns, last_end_ns_, part.end_ns);
     causes_ += attribute_(last_end_ns_, part, slot_ns, trace);
     if (ends_.empty()) first_fill_ns_ = length(t0_ns_, part.start_ns);
-    busy_ns_ += length(part.start_ns, part.end_ns);
-    last_end_ns_ = part.end_ns;
+    unfinished_ns_ = part.end_ns - part.start_ns;
+    last_end_ns_ = part.start_ns;
 }
 
 IdleFigures Timeline::figures(Nanoseconds t1_ns) const {
     IdleFigures out;
     out.t0_ns = t0_ns_;
-    out.t1_ns = std::max(t1_ns, last_end_ns_);
+    out.t1_ns = std::max(t1_ns - unfinished_ns_, last_end_ns_);
+    out.unfinished_ns = static_cast<double>(unfinished_ns_);
     out.last_end_ns = ends_.empty() ? t0_ns_ : ends_.back();
     out.steps = ends_.size();
     out.busy_ns = busy_ns_;
@@ -188,8 +190,8 @@ IdleFigures Timeline::figures(Nanoseconds t1_ns) const {
     return out;
 }
 
-IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_least_ns) {
-    Nanoseconds t1_ns = t1_at_least_ns;
+IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds cut_ns) {
+    Nanoseconds t1_ns = cut_ns;
     for (const Timeline* device : devices) t1_ns = std::max(t1_ns, device->last_end_ns());
 
     std::vector<IdleFigures> each;
@@ -199,13 +201,14 @@ IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_
     IdleFigures out;
     const auto count = static_cast<double>(each.size());
     out.t0_ns = each.front().t0_ns;
-    out.t1_ns = t1_ns;
+    double span_ns = 0;
     for (const IdleFigures& one : each) {
+        span_ns += length(one.t0_ns, one.t1_ns) / count;
+        out.unfinished_ns += one.unfinished_ns / count;
         out.last_end_ns = std::max(out.last_end_ns, one.last_end_ns);
         out.steps += one.steps;
         out.busy_ns += one.busy_ns / count;
         out.idle_ns += one.idle_ns / count;
-        out.fraction += one.fraction / count;
         out.steady_steps += one.steady_steps;
         out.first_fill_ns += one.first_fill_ns / count;
         out.end_wait_ns += one.end_wait_ns / count;
@@ -214,6 +217,12 @@ IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_
             out.steady_by_cause.ns[i] += one.steady_by_cause.ns[i] / count;
         }
     }
+    if (out.steps == 0) {
+        span_ns += out.unfinished_ns;
+        out.busy_ns += out.unfinished_ns;
+    }
+    out.t1_ns = out.t0_ns + std::llround(span_ns);
+    if (span_ns > 0) out.fraction = out.idle_ns / span_ns;
     out.steady_fraction = mean(each, &IdleFigures::steady_fraction);
     out.mlperf_utilization = mean(each, &IdleFigures::mlperf_utilization);
     out.drift = mean(each, &IdleFigures::drift);

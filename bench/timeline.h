@@ -10,8 +10,9 @@
 //     after ce_i      sync
 // What cannot be placed is `other`. The parts sum to the whole.
 //
-// An epoch that is cut short (a time limit, an interrupt) ends at the cut: T1 is the cut, a step under way is busy up
-// to it but is no step, and the gap under way is idle, by its causes.
+// An epoch that is cut short (a time limit, an interrupt) ends at the cut, less the part of a step under way: its
+// samples never count, so its time does not either, and a device's T1 is that step's start. The gap under way is idle,
+// by its causes.
 #pragma once
 
 #include <array>
@@ -63,12 +64,15 @@ private:
 
 struct IdleFigures {
     Nanoseconds t0_ns = 0;
-    Nanoseconds t1_ns = 0;
+    Nanoseconds t1_ns = 0;        // of devices that a cut left in the midst of a step, T0 + their mean span
     Nanoseconds last_end_ns = 0;  // end of the last step that counts, of any device; T0 without one
     std::uint64_t steps = 0;      // of all devices; those that were over
-    double busy_ns = 0;           // sum of step lengths, and of a step that was cut its part; mean over devices
+    double busy_ns = 0;           // sum of step lengths; mean over devices
     double idle_ns = 0;           // T1 - T0 - busy; mean over devices
-    double fraction = 0;          // idle / (T1 - T0); 0 when nothing ran
+    double unfinished_ns = 0;  // of a step that was cut, the part that had passed; mean over devices. Not in T1 - T0,
+                               // but where no device has a step: then there is no rate that it could bend, and it is
+                               // busy
+    double fraction = 0;       // idle / (T1 - T0); 0 when nothing ran
     // With w = max(1, warm-up steps), over the steps after the first w of each device; means over devices.
     std::optional<double> steady_fraction;     // 1 - sum of step lengths / (e_n - e_w); absent when there are none
     std::optional<double> mlperf_utilization;  // as MLPerf Storage counts AU; absent with fewer than 2 steps
@@ -88,14 +92,15 @@ public:
     // The step may neither start before the last one's end nor end before its start: clocks of two devices laid on one
     // timeline can be off by their resolution, and what overlaps is cut off, so that nothing counts twice.
     void add(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
-    // The epoch is cut at `cut_ns`, at or after the last end, before `next` was over: up to there its gap is idle and
-    // its step busy. Of what had not happened by then any later time will do. The last call before figures().
+    // The epoch is cut at `cut_ns`, at or after the last end, before `next` was over: up to there its gap is idle, and
+    // where its step had begun this device's time ends there. Of what had not happened by then any later time will do.
+    // The last call before figures().
     void cut(Nanoseconds cut_ns, const StepTimes& next, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
-    // Figures so far; cheap, whatever the number of steps. `t1_ns` 0: the end of this device's last step, or the
-    // cut; else T1 of all devices, the time from the own end to it being `sync`.
+    // Figures so far; cheap, whatever the number of steps. `t1_ns` 0: the end of this device's last step, or where the
+    // cut ended its time; else T1 of all devices, the time from the own end to it being `sync`.
     IdleFigures figures(Nanoseconds t1_ns = 0) const;
     Nanoseconds t0_ns() const { return t0_ns_; }
-    // Up to where time was accounted for: the end of the last step, T0 before the first, or the cut.
+    // Up to where time was accounted for: the end of the last step, T0 before the first, or where the cut ended it.
     Nanoseconds last_end_ns() const { return last_end_ns_; }
     const std::vector<Nanoseconds>& step_ends() const { return ends_; }
 
@@ -107,14 +112,15 @@ private:
     double busy_after_first_ns_ = 0;
     double busy_steady_ns_ = 0;
     double first_fill_ns_ = 0;
+    Nanoseconds unfinished_ns_ = 0;
     Causes causes_;
     Causes steady_causes_;
     std::vector<Nanoseconds> ends_;
     GapAttribution attribute_;
 };
 
-// Means over devices of idle and causes, T1 the last device's, or `t1_at_least_ns` if that is later (of a run still
-// under way). All began at the same T0. At least one device.
-IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds t1_at_least_ns = 0);
+// Means over devices of idle and causes, T1 the last device's, or the cut at `cut_ns` (0: none). All began at the same
+// T0. At least one device.
+IdleFigures combine(std::span<const Timeline* const> devices, Nanoseconds cut_ns = 0);
 
 }  // namespace feedline
