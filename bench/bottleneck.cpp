@@ -102,12 +102,14 @@ const Causes& deciding_causes(const Result& result, const EpochResult& epoch) {
 Bottleneck find_bottleneck(const Result& result) {
     const EpochResult* epoch = result.last_epoch();
     if (epoch == nullptr || epoch->steps == 0 || result.status == RunStatus::failed) return Bottleneck::unknown;
+    if (epoch->lacks_samples()) return Bottleneck::unknown;
     if (result.step_seconds > 0) {
+        if (!epoch->idle.steady_fraction) return Bottleneck::unknown;
         if (stalled_at_the_cut(result, *epoch)) return Bottleneck::unknown;
         if (reads_ahead_of(result, *epoch) && !result.accelerators_sustained) return Bottleneck::unknown;
-        const double idle = epoch->idle.steady_fraction.value_or(epoch->idle.fraction);
-        if (idle < kBusyEnough && !judged_by_rate(result, *epoch)) return Bottleneck::accelerator;
-        if (!epoch->idle.steady_fraction) return Bottleneck::unknown;
+        if (*epoch->idle.steady_fraction < kBusyEnough && !judged_by_rate(result, *epoch)) {
+            return Bottleneck::accelerator;
+        }
     }
     const std::optional<bool> as_slow_without_storage = explains(result.controls.null_storage, result, *epoch, false);
     if (!as_slow_without_storage) return Bottleneck::unknown;
@@ -146,6 +148,8 @@ std::optional<double> accelerators_sustained(const Result& result) {
     const std::optional<ControlFigures>& null_step = result.controls.null_step;
     const EpochResult* last = result.last_epoch();
     if (last == nullptr || result.step_seconds <= 0 || result.batch_size == 0) return std::nullopt;
+    // What was left out was not fed either.
+    if (last->lacks_samples()) return std::nullopt;
     if (!null_step || !null_step->samples_per_second || null_step->other_cache) return std::nullopt;
     double most = *null_step->samples_per_second;
     for (const std::vector<EpochResult>& round : result.rounds) {

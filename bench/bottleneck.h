@@ -22,7 +22,8 @@ inline constexpr std::uint64_t kFewSteps = 20;  // steady steps an accelerator; 
 //     storage       the warm idle is below half of it, and the run itself was not from memory
 //     cpu           else
 // At step time 0 rates take the place of idle, and a factor of 1.1 counts as a difference; h2d is told by its own
-// control, and there is no accelerator. A single step has no steady idle: accelerator if the whole idle is below 2 %.
+// control, and there is no accelerator. Without a step after the warm-up (and after the first) there is no verdict, nor
+// where samples are missing (EpochResult::lacks_samples()).
 // A run that is not much longer than what is read ahead can show an idle of 0 that no longer one would
 // (reads_ahead_of()): it counts as the accelerator's only if the loader's rate without steps meets the demand, and is
 // else judged by that rate. Unknown when the control that decides is missing
@@ -52,7 +53,8 @@ std::optional<double> steady_noise(const Result& result, const EpochResult& epoc
 
 // How many of the workload's accelerators the loader keeps busy: its rate without steps over what one of them asks for,
 // and at least what the run itself reached in any epoch under the same state of the cache, for what was seen can be
-// had. Absent at step time 0, without that rate, and where that control met another cache than the run.
+// had. Absent at step time 0, without that rate, where samples are missing, and where that control met another cache
+// than the run.
 std::optional<double> accelerators_sustained(const Result& result);
 
 // The most accelerators whose demand stays below the rate by the factor that counts as a difference.

@@ -121,8 +121,8 @@ void check_device(const BenchOptions& options, const Capabilities& machine) {
     }
     const bool cuda = chosen_device(options, machine) == DeviceKind::cuda;
     if (cuda && options.accelerators > machine.cuda_devices) {
-        refuse(fmt::format("--accelerators {}: this machine has {} usable GPU{}; --device emulated runs any number",
-                           options.accelerators, machine.cuda_devices, machine.cuda_devices == 1 ? "" : "s"));
+        refuse(fmt::format("--accelerators {}: this machine has {}; --device emulated runs any number",
+                           options.accelerators, format_counted(machine.cuda_devices, "usable GPU")));
     }
     if (!cuda && options.step_kernel == StepKernel::gemm) {
         refuse("--step-kernel gemm computes on a CUDA device, and the emulated accelerator computes nothing");

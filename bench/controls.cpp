@@ -195,10 +195,13 @@ private:
         std::uint64_t steps = ControlBounds::kNullStorageSteps;
         for (const Nanoseconds step : step_times()) {
             const EpochResult epoch = run(pass, step, step > 0 ? bounds_.null_storage : bounds_.null_storage_rate);
+            if (epoch.samples == 0 && epoch.skipped_samples > 0) {
+                return {std::nullopt, std::nullopt, "the batch to replay had no sample left, for all were skipped"};
+            }
             note_figures(figures, step, epoch);
             steps = std::min(steps, epoch.steps);
         }
-        if (steps < ControlBounds::kNullStorageSteps) add_note(figures, fmt::format("over {} steps", steps));
+        if (steps < ControlBounds::kNullStorageSteps) add_note(figures, "over " + format_counted(steps, "step"));
         return figures;
     }
 

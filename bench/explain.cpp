@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "bench/bottleneck.h"
+#include "core/error.h"
 #include "core/presets.h"
 #include "core/units.h"
 
@@ -137,7 +138,8 @@ std::string feeds(const Result& result, const EpochResult& epoch) {
     const unsigned tried = accelerators_with_margin(sustained);
     if (tried > result.accelerators) {
         if (tried > epoch.steps) {
-            return text + fmt::format("; the {} batches of this run are too few to try {}.", epoch.steps, tried);
+            return text + fmt::format("; this run, with {}, is too short to try {}.",
+                                      format_counted(epoch.steps, "batch"), tried);
         }
         return text + fmt::format(": try --accelerators {}, which leaves a margin of at least {:.0f} %.", tried,
                                   (kRateDifference - 1) * 100);
@@ -214,14 +216,14 @@ std::string memory_doubt(const Result& result, const EpochResult& epoch) {
 std::string shortness(const Result& result, const EpochResult& epoch) {
     if (result.step_seconds <= 0) {
         if (epoch.steps >= kFewSteps) return {};
-        return fmt::format(" This run is short, {} batches: {} before you rely on it.", epoch.steps,
+        return fmt::format(" This run is short, {}: {} before you rely on it.", format_counted(epoch.steps, "batch"),
                            run_longer(result, epoch));
     }
     if (!epoch.idle.steady_fraction) return {};
     const std::uint64_t each = epoch.idle.steady_steps / std::max(1U, result.accelerators);
     if (each < kFewSteps) {
-        return fmt::format(" This run is short, {} {} an accelerator after the first: {} before you rely on it.", each,
-                           each == 1 ? "step" : "steps", run_longer(result, epoch));
+        return fmt::format(" This run is short, {} an accelerator after the first: {} before you rely on it.",
+                           format_counted(each, "step"), run_longer(result, epoch));
     }
     const std::optional<double> noise = steady_noise(result, epoch);
     const double steady = *epoch.idle.steady_fraction;
@@ -285,6 +287,38 @@ std::string verdict(const Result& result, const EpochResult& epoch, const std::s
     return {};
 }
 
+// What stands in place of a verdict where samples are missing.
+std::string missing_samples(const EpochResult& epoch) {
+    std::string text = fmt::format("{} of {} never arrived", format_count(static_cast<double>(epoch.skipped_samples)),
+                                   format_counted(epoch.samples + epoch.skipped_samples, "sample"));
+    std::string_view separator = ": ";
+    for (const Oddity& failure : epoch.failures) {
+        text += fmt::format("{}{} {}, first {}", separator, format_count(static_cast<double>(failure.count)),
+                            failure.kind, printable(failure.example));
+        separator = "; ";
+    }
+    text += ". No verdict: a tier that delivers only a part of the samples has less to do.";
+    if (epoch.steps_without_samples > 0) {
+        text +=
+            fmt::format(" {} had no sample left and {} as idle.", format_counted(epoch.steps_without_samples, "step"),
+                        epoch.steps_without_samples == 1 ? "counts" : "count");
+    }
+    return text +
+           " Next: mend these files or leave them out of the dataset; --on-error stop ends at the first of them.";
+}
+
+// There is no step that a steady figure could count.
+std::string too_few_steps(const Result& result, const EpochResult& epoch) {
+    const std::uint64_t warmup =
+        result.config.is_object() ? result.config.value("warmup_steps", std::uint64_t{0}) : std::uint64_t{0};
+    const std::string after = warmup > 1 ? fmt::format("the warm-up (--warmup-steps {})", warmup)
+                                         : std::string("the first of an accelerator");
+    return fmt::format("too few steps for a verdict: {} {} over, and none came after {}; {} of {} were idle. Next: {}.",
+                       format_counted(epoch.steps, "step"), epoch.steps == 1 ? "was" : "were", after,
+                       format_time(std::llround(epoch.idle.idle_ns)), format_time(std::llround(epoch.seconds * 1e9)),
+                       run_longer(result, epoch));
+}
+
 // Why there is no verdict, and how to get one.
 std::string open_question(const Result& result, const EpochResult& epoch, const std::string& here) {
     const std::string_view most = to_string(largest_cause(deciding_causes(result, epoch)));
@@ -315,12 +349,7 @@ std::string open_question(const Result& result, const EpochResult& epoch, const 
             format_percent(epoch.idle.fraction), format_percent(*epoch.idle.steady_fraction), run_longer(result, epoch),
             result.controls.null_step ? "" : ", or leave out --no-controls");
     }
-    if (result.step_seconds > 0 && !epoch.idle.steady_fraction) {
-        return fmt::format(
-            "only the first fill was idle, {} of {}: one step an accelerator has no steady state. Next: {}.",
-            format_time(std::llround(epoch.idle.idle_ns)), format_time(std::llround(epoch.seconds * 1e9)),
-            run_longer(result, epoch));
-    }
+    if (result.step_seconds > 0 && !epoch.idle.steady_fraction) return too_few_steps(result, epoch);
     const std::string opening = result.step_seconds > 0 ? "the accelerator shows " + here : "it loads " + here;
     if (result.controls.null_storage) {
         return fmt::format(
@@ -340,6 +369,7 @@ std::string capital(std::string text) {
 std::string explain(const Result& result) {
     const EpochResult* epoch = result.last_epoch();
     if (epoch == nullptr) return "Nothing was measured.";
+    if (epoch->lacks_samples()) return missing_samples(*epoch);
     const std::string here = measured(result, *epoch);
     std::string text = verdict(result, *epoch, here);
     if (text.empty()) {

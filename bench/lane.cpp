@@ -26,6 +26,7 @@ StepTimes unknown_times(const Batch& batch) {
 StepLoad& StepLoad::operator+=(const StepLoad& other) {
     samples += other.samples;
     skipped_samples += other.skipped_samples;
+    batches_without_samples += other.batches_without_samples;
     payload_bytes += other.payload_bytes;
     h2d_bytes += other.h2d_bytes;
     failures.merge(other.failures);
@@ -38,6 +39,7 @@ StepLoad load_of(const Batch& batch) {
                       [](const SampleView& sample) { return sample.status == SampleStatus::skipped; }));
     StepLoad load{.samples = batch.samples.size() - skipped,
                   .skipped_samples = skipped,
+                  .batches_without_samples = skipped > 0 && skipped == batch.samples.size() ? 1U : 0U,
                   .payload_bytes = batch.payload_bytes,
                   .h2d_bytes = batch.bytes};
     for (const Oddity& failure : batch.failures) {
@@ -95,7 +97,11 @@ void Lane::collect() {
 void Lane::settle(Nanoseconds now_ns) {
     while (known_ > 0 && pending_.front().times.end_ns <= now_ns) {
         Pending& over = pending_.front();
-        timeline_.add(over.times, over.slot_ns, over.trace);
+        if (over.load.batches_without_samples > 0) {
+            timeline_.add_without_samples(over.times, over.slot_ns, over.trace);
+        } else {
+            timeline_.add(over.times, over.slot_ns, over.trace);
+        }
         total_ += over.load;
         spare_.push_back(std::move(over.trace));
         pending_.pop();

@@ -18,6 +18,7 @@ namespace feedline {
 struct StepLoad {
     std::uint64_t samples = 0;  // without skipped
     std::uint64_t skipped_samples = 0;
+    std::uint64_t batches_without_samples = 0;  // all were skipped
     std::uint64_t payload_bytes = 0;
     std::uint64_t h2d_bytes = 0;  // payload and padding
     FailureLog failures{};        // why samples were skipped

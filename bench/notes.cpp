@@ -18,8 +18,8 @@ std::string count(std::uint64_t number) {
 // "8 steps (2,000 samples in batches of 256)".
 std::string whole_epoch(std::uint64_t batches, const Result& result, const BenchOptions& options) {
     const std::string share = options.world > 1 ? fmt::format(", shared by {} ranks", options.world) : "";
-    return fmt::format("{} steps ({} samples in batches of {}{})", count(batches), count(result.dataset.samples),
-                       count(options.batch_size), share);
+    return fmt::format("{} ({} in batches of {}{})", format_counted(batches, "step"),
+                       format_counted(result.dataset.samples, "sample"), count(options.batch_size), share);
 }
 
 // What was asked for and is more than an epoch has.
@@ -32,8 +32,8 @@ void add_limits(std::vector<std::string>& notes, const Result& result, const Epo
     // Else the other limit ended it, as was asked for, too.
     if (epoch.steps != batches) return;
     if (options.steps > batches) {
-        notes.push_back(fmt::format("--steps {}: an epoch has only {}, so {} were run", count(options.steps),
-                                    whole_epoch(batches, result, options), count(epoch.steps)));
+        notes.push_back(fmt::format("--steps {}: an epoch has only {}, so no more were run", count(options.steps),
+                                    whole_epoch(batches, result, options)));
     }
     if (options.duration_ns > 0 && epoch.seconds < to_seconds(options.duration_ns)) {
         notes.push_back(fmt::format(
@@ -59,7 +59,7 @@ std::vector<std::string> epoch_notes(const Result& result, const BenchOptions& o
                                     *last->idle.drift > 0 ? "faster" : "slower"));
     }
     if (last->skipped_samples > 0) {
-        std::string note = fmt::format("{} samples skipped", count(last->skipped_samples));
+        std::string note = format_counted(last->skipped_samples, "sample") + " skipped";
         for (const Oddity& failure : last->failures) {
             note += fmt::format("; {} {}, first {}", failure.count, failure.kind, printable(failure.example));
         }
@@ -69,7 +69,8 @@ std::vector<std::string> epoch_notes(const Result& result, const BenchOptions& o
         notes.emplace_back("CRC32C was computed, and nothing compared: small files carry no checksum");
     }
     const double largest = *std::max_element(last->idle.by_cause.ns.begin(), last->idle.by_cause.ns.end());
-    if (last->idle.by_cause[Cause::other] > 0 && last->idle.by_cause[Cause::other] == largest) {
+    if (last->steps_without_samples == 0 && last->idle.by_cause[Cause::other] > 0 &&
+        last->idle.by_cause[Cause::other] == largest) {
         notes.emplace_back("most of the idle time could not be placed");
     }
     return notes;

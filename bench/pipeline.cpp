@@ -299,6 +299,7 @@ private:
         EpochOutcome out;
         out.idle = combine(timelines, cut_ns_);
         out.steps = out.idle.steps;
+        out.steps_without_samples = total.batches_without_samples;
         out.samples = total.samples;
         out.skipped_samples = total.skipped_samples;
         out.failures = total.failures.entries();

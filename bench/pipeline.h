@@ -49,7 +49,8 @@ struct PipelineOptions {
 struct EpochOutcome {
     IdleFigures idle;
     std::uint64_t steps = 0;
-    std::uint64_t samples = 0;  // of these steps, without skipped
+    std::uint64_t steps_without_samples = 0;  // every sample of theirs was skipped; idle time
+    std::uint64_t samples = 0;                // of these steps, without skipped
     std::uint64_t skipped_samples = 0;
     std::vector<Oddity> failures;  // why these were skipped, by kind
     std::uint64_t payload_bytes = 0;

@@ -10,6 +10,7 @@
 #include "bench/quantity.h"
 #include "core/error.h"
 #include "core/similar.h"
+#include "core/units.h"
 
 namespace feedline {
 namespace {
@@ -243,16 +244,37 @@ std::vector<Requirement> requirements_of(const BenchOptions& options) {
     return all;
 }
 
-std::vector<std::string> missed(const Requirement& requirement, const Result& result) {
-    std::vector<std::string> lines;
-    const auto check = [&](const Json& json, bool measured, const std::string& where) {
+namespace {
+
+// What a requirement comes to over a result.
+struct Judgement {
+    std::vector<std::string> missed;
+    std::vector<std::string> unjudged;
+};
+
+// What holds or not whatever the samples that are missing.
+bool is_about_samples(std::string_view path) {
+    static constexpr std::array<std::string_view, 4> kPaths{"skipped_samples", "samples", "steps_without_samples",
+                                                            "samples_delivered_once"};
+    return std::find(kPaths.begin(), kPaths.end(), path) != kPaths.end();
+}
+
+Judgement judged(const Requirement& requirement, const Result& result) {
+    Judgement found;
+    const std::string required = fmt::format("required {}{}, ", requirement.text, requirement.reason);
+    const auto check = [&](const Json& json, const EpochResult* epoch, const std::string& where) {
         const Json* figure = find(json, requirement.path);
         if (!is_leaf(figure)) return false;
-        const std::string miss = measured ? judge(requirement, *figure) : "nothing, for no step was over";
-        if (!miss.empty()) {
-            lines.push_back(
-                fmt::format("required {}{}, found {}, in {}", requirement.text, requirement.reason, miss, where));
+        if (epoch != nullptr && epoch->lacks_samples() && !is_about_samples(requirement.path)) {
+            found.unjudged.push_back(fmt::format("{}could not be judged, for {} of {} never arrived, in {}", required,
+                                                 format_count(static_cast<double>(epoch->skipped_samples)),
+                                                 format_counted(epoch->samples + epoch->skipped_samples, "sample"),
+                                                 where));
+            return true;
         }
+        const bool measured = epoch == nullptr || epoch->measured();
+        const std::string miss = measured ? judge(requirement, *figure) : "nothing, for no step was over";
+        if (!miss.empty()) found.missed.push_back(fmt::format("{}found {}, in {}", required, miss, where));
         return true;
     };
     bool in_epochs = false;
@@ -261,22 +283,35 @@ std::vector<std::string> missed(const Requirement& requirement, const Result& re
             std::string where = result.name;
             if (result.rounds.size() > 1) where += fmt::format(", round {}", r + 1);
             if (result.rounds[r].size() > 1) where += fmt::format(", epoch {}", e + 1);
-            in_epochs |= check(to_json(result.rounds[r][e]), result.rounds[r][e].measured(), where);
+            in_epochs |= check(to_json(result.rounds[r][e]), &result.rounds[r][e], where);
         }
     }
-    if (!in_epochs && !check(to_json(result), true, result.name)) {
-        lines.push_back(fmt::format("required {}{}, found nothing, for it was not measured, in {}", requirement.text,
-                                    requirement.reason, result.name));
+    // An epoch without a step says nothing against the figures of a result that are there.
+    const EpochResult* last = result.last_epoch();
+    const EpochResult* lacking = last != nullptr && last->lacks_samples() ? last : nullptr;
+    if (!in_epochs && !check(to_json(result), lacking, result.name)) {
+        found.missed.push_back(fmt::format("{}found nothing, for it was not measured, in {}", required, result.name));
     }
-    return lines;
+    return found;
+}
+
+}  // namespace
+
+std::vector<std::string> missed(const Requirement& requirement, const Result& result) {
+    return judged(requirement, result).missed;
+}
+
+std::vector<std::string> unjudged(const Requirement& requirement, const Result& result) {
+    return judged(requirement, result).unjudged;
 }
 
 void judge_requirements(const BenchOptions& options, std::vector<Result>& results) {
     const std::vector<Requirement> all = requirements_of(options);
     for (Result& result : results) {
         for (const Requirement& requirement : all) {
-            std::vector<std::string> lines = missed(requirement, result);
-            std::move(lines.begin(), lines.end(), std::back_inserter(result.missed_requirements));
+            Judgement found = judged(requirement, result);
+            std::move(found.missed.begin(), found.missed.end(), std::back_inserter(result.missed_requirements));
+            std::move(found.unjudged.begin(), found.unjudged.end(), std::back_inserter(result.unjudged_requirements));
         }
     }
 }

@@ -36,7 +36,11 @@ std::vector<Requirement> requirements_of(const BenchOptions& options);
 // that could not be seen misses every requirement, and so does every figure of an epoch in which no step was over.
 std::vector<std::string> missed(const Requirement& requirement, const Result& result);
 
-// Fills every result's missed_requirements by requirements_of(options).
+// The same of epochs that lack samples (EpochResult::lacks_samples()), of which missed() tells only what is about the
+// samples themselves: their times are not those of the dataset, so whether the requirement holds cannot be judged.
+std::vector<std::string> unjudged(const Requirement& requirement, const Result& result);
+
+// Fills every result's missed_requirements and unjudged_requirements by requirements_of(options).
 void judge_requirements(const BenchOptions& options, std::vector<Result>& results);
 
 }  // namespace feedline

@@ -23,6 +23,12 @@ Json oddities_json(const std::vector<Oddity>& oddities) {
     return list;
 }
 
+Json lines_json(const std::vector<std::string>& lines) {
+    Json list = Json::array();
+    for (const std::string& line : lines) list.push_back(printable(line));
+    return list;
+}
+
 // Seconds by cause.
 Json causes_json(const Causes& causes) {
     Json json = Json::object();
@@ -117,6 +123,12 @@ LatencyFigures latency_figures(const Histogram& histogram) {
     return {histogram.quantile(0.5), histogram.quantile(0.9), histogram.quantile(0.99), histogram.max()};
 }
 
+bool EpochResult::lacks_samples() const {
+    constexpr double kMostThatMayBeMissing = 0.01;
+    const auto missing = static_cast<double>(skipped_samples);
+    return missing > kMostThatMayBeMissing * (missing + static_cast<double>(samples));
+}
+
 std::optional<double> EpochResult::device_reads_per_sample() const {
     if (!device_reads || samples == 0 || samples_read == 0) return std::nullopt;
     return static_cast<double>(*device_reads) / static_cast<double>(samples_read);
@@ -174,6 +186,7 @@ nlohmann::ordered_json to_json(const EpochResult& epoch) {
         {"skipped_samples", epoch.skipped_samples},
         {"failures", oddities_json(epoch.failures)},
         {"steps", epoch.steps},
+        {"steps_without_samples", epoch.steps_without_samples},
         {"drift", or_null(epoch.idle.drift)},
         {"requests", requests_json(epoch)},
         {"partial", epoch.partial}};
@@ -198,12 +211,9 @@ nlohmann::ordered_json to_json(const Result& result) {
     const EpochResult* last = result.last_epoch();
     Json json = {{"name", printable(result.name)}, {"status", to_string(result.status)}};
     if (!result.error.empty()) json["error"] = printable(result.error);
-    Json notes = Json::array();
-    for (const std::string& note : result.notes) notes.push_back(printable(note));
-    json["notes"] = std::move(notes);
-    Json missed = Json::array();
-    for (const std::string& line : result.missed_requirements) missed.push_back(printable(line));
-    json["missed_requirements"] = std::move(missed);
+    json["notes"] = lines_json(result.notes);
+    json["missed_requirements"] = lines_json(result.missed_requirements);
+    json["unjudged_requirements"] = lines_json(result.unjudged_requirements);
     json["config"] = result.config;
     json["dataset"] = dataset_json(result);
     json["device"] = {{"kind", result.device_kind}, {"name", result.device_name}};

@@ -31,6 +31,7 @@ struct EpochResult {
     std::uint64_t skipped_samples = 0;
     std::uint64_t bytes = 0;
     std::uint64_t steps = 0;
+    std::uint64_t steps_without_samples = 0;  // every sample of their batch was skipped: idle time
     IdleFigures idle;
     CacheCertificate cache;
     std::vector<Oddity> failures;  // with --on-error skip: what was skipped, by kind
@@ -52,6 +53,8 @@ struct EpochResult {
 
     // Whether a step was over. Otherwise the epoch was cut before, and has no figure that could be judged.
     bool measured() const { return steps > 0; }
+    // Whether so many of its samples were skipped that its times say nothing about feeding all of them.
+    bool lacks_samples() const;
     std::optional<double> device_reads_per_sample() const;
     double samples_per_second() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }
     double bytes_per_second() const { return seconds > 0 ? static_cast<double>(bytes) / seconds : 0; }
@@ -86,10 +89,11 @@ struct Result {
     std::string engine;    // in effect
     std::string workload;  // preset, "custom" (a step time of the user's), or "rate" (step time 0)
     RunStatus status = RunStatus::ok;
-    std::string error;                             // of a failed one: the line that was printed
-    nlohmann::ordered_json config;                 // every option in effect
-    std::vector<std::string> notes;                // fallbacks and warnings, each one sentence
-    std::vector<std::string> missed_requirements;  // missed(); empty as well where nothing was required, or judged
+    std::string error;                               // of a failed one: the line that was printed
+    nlohmann::ordered_json config;                   // every option in effect
+    std::vector<std::string> notes;                  // fallbacks and warnings, each one sentence
+    std::vector<std::string> missed_requirements;    // missed(); empty as well where nothing was required, or judged
+    std::vector<std::string> unjudged_requirements;  // unjudged(); the same
     DatasetInfo dataset;
     TierInfo tier;
     std::string device_kind;  // "cuda" | "emulated"

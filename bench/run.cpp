@@ -77,7 +77,8 @@ void check_against(const BenchOptions& chosen, const Tier& tier, const EngineSel
     if (chosen.batch_size * chosen.world > info.samples) {
         std::string what = fmt::format("a batch of {}", chosen.batch_size);
         if (chosen.world > 1) what += fmt::format(" on each of {} ranks", chosen.world);
-        throw Error(ErrorKind::usage, fmt::format("{} is more than the {} samples of this dataset", what, info.samples))
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} is more than this dataset has: {}", what, format_counted(info.samples, "sample")))
             .at(info.path)
             .advise("Use a smaller --batch-size, or more data");
     }
@@ -87,20 +88,20 @@ void check_against(const BenchOptions& chosen, const Tier& tier, const EngineSel
     const Order order(info.samples, order_options);
     const std::uint64_t steps = chosen.steps > 0 ? std::min(chosen.steps, order.batches()) : order.batches();
     if (steps < chosen.accelerators) {
-        throw Error(ErrorKind::usage, fmt::format("{} accelerators, but an epoch has only {} steps to share among them",
-                                                  chosen.accelerators, steps))
+        throw Error(ErrorKind::usage, fmt::format("{} accelerators, but an epoch has only {} to share among them",
+                                                  chosen.accelerators, format_counted(steps, "step")))
             .at(info.path);
     }
     if (chosen.warmup_steps >= steps) {
-        throw Error(ErrorKind::usage, fmt::format("--warmup-steps {} leaves nothing of the {} steps of an epoch",
-                                                  chosen.warmup_steps, steps))
+        throw Error(ErrorKind::usage, fmt::format("--warmup-steps {} leaves nothing of an epoch of {}",
+                                                  chosen.warmup_steps, format_counted(steps, "step")))
             .at(info.path);
     }
     const std::uint64_t most = std::uint64_t{max_engine_queue_depth(engine.kind)} * chosen.threads;
     if (chosen.queue_depth > most) {
         throw Error(ErrorKind::usage,
-                    fmt::format("--queue-depth {}: {} with {} thread{} takes {} at most here", chosen.queue_depth,
-                                to_string(engine.kind), chosen.threads, chosen.threads == 1 ? "" : "s", most))
+                    fmt::format("--queue-depth {}: {} with {} takes {} at most here", chosen.queue_depth,
+                                to_string(engine.kind), format_counted(chosen.threads, "thread"), most))
             .advise("a ring takes no more than there may be open files (ulimit -n)");
     }
 }
@@ -335,11 +336,16 @@ BenchOutcome run_bench(const BenchOptions& options, const Capabilities& machine,
     return outcome;
 }
 
-int exit_code(const BenchOutcome& outcome, bool requirements_missed) {
+int exit_code(const BenchOutcome& outcome) {
     if (outcome.interrupted) return exit_code(ErrorKind::interrupted);
     if (outcome.failure) return exit_code(*outcome.failure);
     if (outcome.file.results.empty()) return exit_code(ErrorKind::unsupported);
-    return requirements_missed ? 1 : 0;
+    const auto any = [&](std::vector<std::string> Result::*lines) {
+        return std::any_of(outcome.file.results.begin(), outcome.file.results.end(),
+                           [lines](const Result& result) { return !(result.*lines).empty(); });
+    };
+    if (any(&Result::missed_requirements)) return 1;
+    return any(&Result::unjudged_requirements) ? exit_code(ErrorKind::unsupported) : 0;
 }
 
 }  // namespace feedline

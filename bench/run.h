@@ -26,7 +26,7 @@ BenchOutcome run_bench(const BenchOptions& options, const Capabilities& machine,
                        BenchObserver& observer, const Interrupt& interrupt);
 
 // Exit code by the contract: 130, else 5 (or the failure's own), else 4 when nothing was measured, else 1 when a
-// requirement was missed, else 0.
-int exit_code(const BenchOutcome& outcome, bool requirements_missed);
+// requirement was missed, else 4 when one could not be judged, else 0.
+int exit_code(const BenchOutcome& outcome);
 
 }  // namespace feedline

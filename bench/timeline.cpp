@@ -123,14 +123,25 @@ void Timeline::begin(Nanoseconds t0_ns) {
 }
 
 void Timeline::add(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace) {
+    account(step, slot_ns, trace, true);
+}
+
+void Timeline::add_without_samples(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace) {
+    account(step, slot_ns, trace, false);
+}
+
+void Timeline::account(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace,
+                       bool has_samples) {
     StepTimes cut = step;
     cut.start_ns = std::max(step.start_ns, last_end_ns_);
     cut.end_ns = std::max(step.end_ns, cut.start_ns);
-    const Causes gap = attribute_(last_end_ns_, cut, slot_ns, trace);
+    const double step_ns = length(cut.start_ns, cut.end_ns);
+    const double busy_ns = has_samples ? step_ns : 0;
+    Causes gap = attribute_(last_end_ns_, cut, slot_ns, trace);
+    gap[Cause::other] += step_ns - busy_ns;
     causes_ += gap;
     if (ends_.empty()) first_fill_ns_ = length(t0_ns_, cut.start_ns);
 
-    const double busy_ns = length(cut.start_ns, cut.end_ns);
     busy_ns_ += busy_ns;
     if (!ends_.empty()) busy_after_first_ns_ += busy_ns;
     if (ends_.size() >= first_steady_) {

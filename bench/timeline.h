@@ -92,6 +92,9 @@ public:
     // The step may neither start before the last one's end nor end before its start: clocks of two devices laid on one
     // timeline can be off by their resolution, and what overlaps is cut off, so that nothing counts twice.
     void add(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
+    // The same of a step whose batch lost every sample: there was nothing to be busy with, so its length is idle too,
+    // and nothing that a gap is cut into: `other`.
+    void add_without_samples(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace);
     // The epoch is cut at `cut_ns`, at or after the last end, before `next` was over: up to there its gap is idle, and
     // where its step had begun this device's time ends there. Of what had not happened by then any later time will do.
     // The last call before figures().
@@ -105,6 +108,8 @@ public:
     const std::vector<Nanoseconds>& step_ends() const { return ends_; }
 
 private:
+    void account(const StepTimes& step, Nanoseconds slot_ns, std::span<const RequestTrace> trace, bool has_samples);
+
     std::uint64_t first_steady_;  // w
     Nanoseconds t0_ns_ = 0;
     Nanoseconds last_end_ns_ = 0;

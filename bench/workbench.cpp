@@ -393,6 +393,7 @@ PassFigures Workbench::run(const Pass& pass) {
     epoch.skipped_samples = outcome.skipped_samples;
     epoch.bytes = outcome.payload_bytes;
     epoch.steps = outcome.steps;
+    epoch.steps_without_samples = outcome.steps_without_samples;
     epoch.idle = outcome.idle;
     epoch.failures = std::move(outcome.failures);
     epoch.slot_wait_seconds = to_seconds(stats.slot_wait_ns);

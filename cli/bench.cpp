@@ -103,16 +103,12 @@ std::optional<int> write_files(std::span<const Output> outputs, std::span<Output
     return failed;
 }
 
-// Says what is missed; true when something is.
-bool report_missed(const ResultFile& file) {
-    bool any = false;
+// Says which requirements are missed, or could not be judged.
+void report_requirements(const ResultFile& file) {
     for (const Result& result : file.results) {
-        for (const std::string& line : result.missed_requirements) {
-            complain(printable(line));
-            any = true;
-        }
+        for (const std::string& line : result.missed_requirements) complain(printable(line));
+        for (const std::string& line : result.unjudged_requirements) complain(printable(line));
     }
-    return any;
 }
 
 // What people read. It makes way for a result that goes to standard output.
@@ -134,7 +130,7 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
     TerminalProgress progress(stderr, live, options.quiet);
     const BenchOutcome outcome = run_bench(options, machine, make_context(typed), progress, interrupt);
     progress.clear();
-    const Ending early{exit_code(outcome, false), outcome.interrupted || outcome.stuck};
+    const Ending early{exit_code(outcome), outcome.interrupted || outcome.stuck};
     const std::optional<int> failed = write_files(outputs, files, outcome.file);
     print_table(options, outputs, outcome.file);
     if (failed) return {*failed, early.at_once};
@@ -151,7 +147,8 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
         complain("nothing was measured: " + printable(outcome.file.skipped.front().reason));
         return early;
     }
-    return {exit_code(outcome, report_missed(outcome.file)), early.at_once};
+    report_requirements(outcome.file);
+    return early;
 }
 
 }  // namespace

@@ -108,8 +108,8 @@ std::string progress_text(const GenerateProgress& progress, std::uint64_t files,
     const double seconds = to_seconds(elapsed_ns);
     const std::string bar(static_cast<std::size_t>(std::lround(done * kBarColumns)), '#');
     std::string line =
-        fmt::format("[{:<{}}]  {} of {} files  {}", bar, kBarColumns, format_count(static_cast<double>(progress.files)),
-                    format_count(static_cast<double>(files)), format_size(static_cast<double>(progress.bytes)));
+        fmt::format("[{:<{}}]  {} of {}  {}", bar, kBarColumns, format_count(static_cast<double>(progress.files)),
+                    format_counted(files, "file"), format_size(static_cast<double>(progress.bytes)));
     if (seconds > 0) line += "  " + format_rate(static_cast<double>(progress.bytes) / seconds);
     // All are written: what remains is the flush.
     const std::string left = done >= 1 ? "finishing" : format_left(elapsed_ns, done);
@@ -148,9 +148,8 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     const GenerateResult result = generate(options, progress, interrupt);
     line.clear();
     if (!arguments.quiet) {
-        tell(stdout, fmt::format("{}: {} files in {} classes, {} in {}\n", printable(options.destination),
-                                 format_count(static_cast<double>(result.files)),
-                                 format_count(static_cast<double>(result.classes)),
+        tell(stdout, fmt::format("{}: {} in {}, {} in {}\n", printable(options.destination),
+                                 format_counted(result.files, "file"), format_counted(result.classes, "class"),
                                  format_size(static_cast<double>(result.bytes)), format_time(now_ns() - start)));
     }
     return {};

@@ -137,6 +137,14 @@ std::string format_per_second(double rate) {
     return rate < 100 ? fmt::format("{:.3g}", rate) : format_count(rate);
 }
 
+std::string format_counted(std::uint64_t count, std::string_view noun) {
+    std::string text = format_count(static_cast<double>(count)) + " ";
+    if (count == 1) return text.append(noun);
+    if (noun.ends_with("ry")) return text.append(noun.substr(0, noun.size() - 1)).append("ies");
+    text.append(noun);
+    return text + (noun.ends_with('s') || noun.ends_with("ch") ? "es" : "s");
+}
+
 std::string format_percent(double fraction) {
     const double percent = fraction * 100;
     std::string text = fmt::format("{:.1f} %", percent);

@@ -96,6 +96,7 @@ std::vector<std::string> best_lines(const std::vector<Result>& results) {
     std::vector<std::pair<std::string, std::vector<const Result*>>> tiers;  // in the order they were measured
     for (const Result& result : results) {
         if (result.status != RunStatus::ok || result.last_epoch() == nullptr) continue;
+        if (result.last_epoch()->lacks_samples()) continue;
         auto tier =
             std::find_if(tiers.begin(), tiers.end(), [&](const auto& t) { return t.first == result.tier_name; });
         if (tier == tiers.end()) tier = tiers.insert(tiers.end(), {result.tier_name, {}});

@@ -223,11 +223,11 @@ std::string breakdown(const Result& result, const EpochResult& epoch, std::size_
                                   idle.steady_fraction ? format_percent(*idle.steady_fraction) : "unknown"),
                       width);
     } else {
-        out = wrapped("  ",
-                      fmt::format("{} for {} samples of {} in all", format_time(std::llround(epoch.seconds * 1e9)),
-                                  format_count(static_cast<double>(epoch.samples)),
-                                  format_size(static_cast<double>(epoch.bytes))),
-                      width);
+        out =
+            wrapped("  ",
+                    fmt::format("{} for {} of {} in all", format_time(std::llround(epoch.seconds * 1e9)),
+                                format_counted(epoch.samples, "sample"), format_size(static_cast<double>(epoch.bytes))),
+                    width);
     }
     out += other_epochs(result, width);
     if (seconds <= 0) return out;
@@ -397,6 +397,7 @@ std::string render_table(const ResultFile& file, std::size_t columns) {
     }
     for (const Result& result : file.results) {
         for (const std::string& line : result.missed_requirements) out += wrapped("! ", printable(line), columns);
+        for (const std::string& line : result.unjudged_requirements) out += wrapped("! ", printable(line), columns);
     }
     std::set<std::string> said;
     for (const Result& result : file.results) {

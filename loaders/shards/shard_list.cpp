@@ -17,6 +17,7 @@
 
 #include "core/error.h"
 #include "core/lfs_pointer.h"
+#include "core/units.h"
 #include "loaders/missing.h"
 
 namespace feedline {
@@ -184,9 +185,10 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
                     fmt::format("no {} file {}", format,
                                 meaning.place->pattern.empty() ? "in this directory" : "matches this pattern"))
             .at(path)
-            .advise(other.count == 0 ? "It holds no data files at all"
-                                     : fmt::format("Found instead: {} other files (such as {})", other.count,
-                                                   printable(other.example)));
+            .advise(other.count == 0
+                        ? "It holds no data files at all"
+                        : fmt::format("Found instead: {} (such as {})", format_counted(other.count, "other file"),
+                                      printable(other.example)));
     }
     if (other.count > 0) list.oddities.push_back(std::move(other));
     note_missing(list);

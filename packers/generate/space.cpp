@@ -38,10 +38,10 @@ void require_space(int directory_fd, const std::string& path, const DatasetLayou
                    const Interrupt& interrupt) {
     const FreeSpace space = free_space(directory_fd, path);
     const auto refuse = [&](const char* bound, double bytes) {
-        return too_large(
-            fmt::format("{} files need {}{}, and {} are free", format_count(static_cast<double>(layout.samples())),
-                        bound, format_size(bytes), format_size(static_cast<double>(space.bytes))),
-            path);
+        return too_large(fmt::format("there is no room for {}: {}{} would be needed, and {} are free",
+                                     format_counted(layout.samples(), "file"), bound, format_size(bytes),
+                                     format_size(static_cast<double>(space.bytes))),
+                         path);
     };
     // Before the sizes are added up, which takes a while when there are billions: each file takes at least one block.
     if (layout.samples() > space.bytes / space.block_bytes) {
@@ -50,8 +50,8 @@ void require_space(int directory_fd, const std::string& path, const DatasetLayou
     const std::uint64_t inodes = layout.samples() + layout.classes() + 1;
     if (inodes > space.inodes) {
         throw too_large(
-            fmt::format("{} files and directories are needed, and the filesystem has {} free inodes",
-                        format_count(static_cast<double>(inodes)), format_count(static_cast<double>(space.inodes))),
+            fmt::format("{} files and directories are needed, and the filesystem has {}",
+                        format_count(static_cast<double>(inodes)), format_counted(space.inodes, "free inode")),
             path);
     }
     // A directory entry with a name as ours takes up to 48 bytes on the filesystems we know, and directories are seldom

@@ -69,12 +69,28 @@ TEST(Bottleneck, AWaitAtTheEndDecidesNothingEither) {
     EXPECT_EQ(find_bottleneck(result), Bottleneck::accelerator);
 }
 
-TEST(Bottleneck, OneStepHasNoSteadyStateToJudge) {
+TEST(Bottleneck, WithoutAStepBehindTheWarmUpThereIsNothingToJudge) {
     Result result = test::hand_made_result();
     epoch_of(result).idle.steady_fraction.reset();
     EXPECT_EQ(find_bottleneck(result), Bottleneck::unknown);
     epoch_of(result).idle.fraction = 0.01;
-    EXPECT_EQ(find_bottleneck(result), Bottleneck::accelerator);
+    EXPECT_EQ(find_bottleneck(result), Bottleneck::unknown);
+}
+
+TEST(Bottleneck, WhereSamplesAreMissingNothingIsJudged) {
+    for (const bool steps : {true, false}) {
+        Result result = with(0.999, 0.999);
+        test::set_steady_idle(epoch_of(result), 0.001);
+        if (!steps) result.step_seconds = 0;
+        const Bottleneck complete = find_bottleneck(result);
+        EXPECT_NE(complete, Bottleneck::unknown);
+        epoch_of(result).skipped_samples = 10;  // of 1,010: below one in a hundred
+        EXPECT_EQ(find_bottleneck(result), complete);
+        EXPECT_EQ(accelerators_sustained(result).has_value(), steps);
+        epoch_of(result).skipped_samples = 11;
+        EXPECT_EQ(find_bottleneck(result), Bottleneck::unknown);
+        EXPECT_FALSE(accelerators_sustained(result));
+    }
 }
 
 TEST(Bottleneck, WithoutStorageTheCausesTellDecodingAndCopyingFromTheHarness) {

@@ -83,8 +83,28 @@ TEST(Explain, WhenOnlyTheFirstFillWasIdleItSaysSo) {
     Result one_step = test::hand_made_result();
     epoch_of(one_step).steps = 1;
     epoch_of(one_step).idle.steady_fraction.reset();
-    EXPECT_THAT(judged(one_step), AllOf(StartsWith("Only the first fill was idle, 2.50 s of 10.0 s"),
+    EXPECT_THAT(judged(one_step), AllOf(StartsWith("Too few steps for a verdict: 1 step was over, and none came after "
+                                                   "the first of an accelerator; 2.50 s of 10.0 s were idle"),
                                         HasSubstr("run longer"), Not(HasSubstr("torage"))));
+    epoch_of(one_step).steps = 2;
+    epoch_of(one_step).idle.fraction = 0.001;
+    one_step.config["warmup_steps"] = 5;
+    EXPECT_THAT(judged(one_step), StartsWith("Too few steps for a verdict: 2 steps were over, and none came after "
+                                             "the warm-up (--warmup-steps 5)"));
+}
+
+TEST(Explain, MissingSamplesStandInPlaceOfAVerdict) {
+    Result result = with_steady_idle(0.001);
+    result.accelerators_sustained = 2.2;
+    epoch_of(result).samples = 20;
+    epoch_of(result).skipped_samples = 980;
+    epoch_of(result).cache.verdict = "warm";
+    epoch_of(result).failures = {{"I/O error", 979, "/data/a"}, {"vanished", 1, "/data/b"}};
+    EXPECT_THAT(judged(result), AllOf(StartsWith("980 of 1,000 samples never arrived: 979 I/O error, first /data/a; 1 "
+                                                 "vanished, first /data/b. No verdict"),
+                                      Not(HasSubstr("keeps up")), Not(HasSubstr("feed")), Not(HasSubstr("no sample"))));
+    epoch_of(result).steps_without_samples = 1;
+    EXPECT_THAT(judged(result), HasSubstr(" 1 step had no sample left and counts as idle."));
 }
 
 TEST(Explain, WhatReadingAheadHidIsJudgedByTheRate) {

@@ -36,7 +36,7 @@ TEST(Notes, MoreStepsThanTheEpochHasAreNamed) {
     options.steps = 5000;
     EXPECT_THAT(
         epoch_notes(test::hand_made_result(), options),
-        ElementsAre("--steps 5,000: an epoch has only 15 steps (1,000 samples in batches of 67), so 15 were run; "
+        ElementsAre("--steps 5,000: an epoch has only 15 steps (1,000 samples in batches of 67), so no more were run; "
                     "more take a larger dataset, a smaller --batch-size or more --epochs"));
     options.world = 2;
     Result half = test::hand_made_result();

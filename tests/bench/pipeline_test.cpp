@@ -234,6 +234,27 @@ TEST(Pipeline, AuditSeesEverySample) {
     EXPECT_EQ(outcome.skipped_samples, 1U);
 }
 
+TEST(Pipeline, AStepWhoseSamplesWereAllSkippedIsIdleTime) {
+    // Steps [5, 25] [25, 45] [45, 65] [65, 85]; of the third batch nothing is left, of the second one sample is gone.
+    Rig rig;
+    rig.device.step_ns = 20 * kMs;
+    std::vector<ScriptedBatch> script = constant_rate(4, 5 * kMs);
+    script[1].samples[0].status = SampleStatus::skipped;
+    for (SampleView& sample : script[2].samples) sample.status = SampleStatus::skipped;
+    ScriptedSource source(std::move(script), {.first_issue_ns = kT0, .slots = 8});
+    const EpochOutcome outcome = rig.run(source);
+    EXPECT_EQ(outcome.steps, 4U);
+    EXPECT_EQ(outcome.steps_without_samples, 1U);
+    EXPECT_EQ(outcome.skipped_samples, kBatchSamples + 1);
+    EXPECT_EQ(outcome.idle.t1_ns, kT0 + 85 * kMs);
+    EXPECT_NEAR(outcome.idle.busy_ns, 60e6, kExact);
+    EXPECT_NEAR(outcome.idle.by_cause[Cause::other], 20e6, kExact);
+    EXPECT_NEAR(outcome.idle.steady_fraction.value(), 20.0 / 60, kFraction);
+    EXPECT_NEAR(outcome.idle.steady_by_cause.total(), 20e6, kExact);
+    EXPECT_NEAR(outcome.idle.mlperf_utilization.value(), 40.0 / 60, kFraction);
+    expect_sums(outcome.idle);
+}
+
 TEST(Pipeline, AuditSeesARepeatedBatch) {
     Rig rig;
     std::vector<ScriptedBatch> script = constant_rate(10, kMs);

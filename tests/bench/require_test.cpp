@@ -203,6 +203,30 @@ TEST(Require, AWordThatTheFigureNeverIsAndATurnedComparisonAreRefused) {
     EXPECT_NE(refusal("samples_per_second=>5").find("=> is written >="), std::string::npos);
 }
 
+TEST(Require, OfAnEpochThatLacksSamplesOnlyTheSamplesAreJudged) {
+    Result result = test::hand_made_result();
+    result.rounds = {{test::hand_made_epoch(), test::hand_made_epoch()}};
+    EpochResult& lacking = result.rounds[0][1];
+    lacking.skipped_samples = 11;  // of 1,011
+    const auto unjudged_in = [&](std::string_view text) { return unjudged(parse_requirement(text), result); };
+    for (const char* text : {"idle.fraction<=100%", "idle.fraction<=1%", "samples_per_second>=1", "seconds<=1h"}) {
+        const std::vector<std::string> lines = unjudged_in(text);
+        ASSERT_EQ(lines.size(), 1U) << text;
+        EXPECT_EQ(lines[0], "required " + std::string(text) +
+                                ", could not be judged, for 11 of 1,011 samples never arrived, in "
+                                "disk/files/uring/custom, epoch 2");
+    }
+    EXPECT_EQ(misses("idle.fraction<=1%", {result}), 1U) << "the whole epoch is judged";
+    EXPECT_EQ(unjudged_in("accelerators_sustained>=0.1").size(), 1U);
+    EXPECT_EQ(misses("skipped_samples==0", {result}), 1U);
+    EXPECT_EQ(unjudged_in("skipped_samples==0").size(), 0U);
+    EXPECT_EQ(unjudged_in("samples>=1").size(), 0U);
+    EXPECT_EQ(misses("skipped_samples<=11", {result}), 0U);
+
+    lacking.skipped_samples = 10;
+    EXPECT_EQ(unjudged_in("idle.fraction<=100%").size(), 0U);
+}
+
 TEST(Require, NonsenseIsRefused) {
     for (const char* text : {"",
                              "idle.fraction",

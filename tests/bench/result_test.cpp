@@ -82,6 +82,7 @@ const std::pair<const char*, const char*> kSchema[] = {
     {"results.[].epochs.[].cache.witness", "string"},
     {"results.[].epochs.[].cache.reason", "string?"},
     {"results.[].missed_requirements", "array"},
+    {"results.[].unjudged_requirements", "array"},
     {"results.[].epochs.[].slot_wait_seconds", "number"},
     {"results.[].epochs.[].oversleep_seconds", "number"},
     {"results.[].epochs.[].h2d_bytes", "number"},

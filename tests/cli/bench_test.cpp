@@ -249,14 +249,41 @@ TEST_F(Bench, AFailureIsRecordedAndTheRestGoesOn) {
 }
 
 TEST_F(Bench, SkippingCountsWhatVanished) {
-    test::TerminalProgram program({"bench", data_, "--no-controls", "--order", "sequential", "--batch-size", "1",
-                                   "--slots", "1", "--engine", "pread", "--threads", "1", "--step-time", "30ms",
-                                   "--on-error", "skip", "--json", json_});
+    test::TerminalProgram program({"bench",
+                                   data_,
+                                   "--no-controls",
+                                   "--order",
+                                   "sequential",
+                                   "--batch-size",
+                                   "1",
+                                   "--slots",
+                                   "1",
+                                   "--engine",
+                                   "pread",
+                                   "--threads",
+                                   "1",
+                                   "--step-time",
+                                   "30ms",
+                                   "--on-error",
+                                   "skip",
+                                   "--json",
+                                   json_,
+                                   "--require",
+                                   "idle.fraction<=100%",
+                                   "--require",
+                                   "skipped_samples<=90"});
     ASSERT_TRUE(program.wait_for("step 1"));
     std::filesystem::remove_all(data_ + "/c");
     const Ended ended = program.finish();
-    ASSERT_EQ(ended.exit_code, 0) << ended.out;
-    const Json epoch = results_in(json_).at(0).at("epochs").at(0);
+    EXPECT_EQ(ended.exit_code, 4) << ended.out;
+    EXPECT_NE(ended.out.find("=> 30 of 90 samples never arrived"), std::string::npos) << ended.out;
+    const Json result = results_in(json_).at(0);
+    EXPECT_TRUE(result.at("bottleneck").is_null());
+    EXPECT_EQ(result.at("missed_requirements").size(), 0U);
+    EXPECT_EQ(result.at("unjudged_requirements").size(), 1U);
+    const Json epoch = result.at("epochs").at(0);
+    EXPECT_EQ(epoch.at("steps_without_samples"), kFiles / 3);
+    EXPECT_GE(epoch.at("idle").at("seconds").get<double>(), kFiles / 3 * 0.030 * 0.999) << "nothing to compute on";
     EXPECT_EQ(epoch.at("skipped_samples"), kFiles / 3);
     EXPECT_EQ(epoch.at("samples"), kFiles - kFiles / 3);
     EXPECT_EQ(epoch.at("samples_delivered_once"), true);

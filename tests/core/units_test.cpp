@@ -72,6 +72,12 @@ TEST(Units, FiguresCarryTheirUnit) {
     EXPECT_EQ(format_time(200'000'000'000), "3 m 20 s");
     EXPECT_EQ(format_count(1281167), "1,281,167");
     EXPECT_EQ(format_count(12), "12");
+    EXPECT_EQ(format_counted(0, "step"), "0 steps");
+    EXPECT_EQ(format_counted(1, "batch"), "1 batch");
+    EXPECT_EQ(format_counted(2, "batch"), "2 batches");
+    EXPECT_EQ(format_counted(1, "class"), "1 class");
+    EXPECT_EQ(format_counted(1000, "class"), "1,000 classes");
+    EXPECT_EQ(format_counted(3, "directory"), "3 directories");
     EXPECT_EQ(format_per_second(0.43219), "0.432");
     EXPECT_EQ(format_per_second(17.349), "17.3");
     EXPECT_EQ(format_per_second(20116.2), "20,116");
