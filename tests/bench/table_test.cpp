@@ -196,6 +196,9 @@ TEST(Table, ASweepSaysWhichWasBestAndByHowMuch) {
     // Repetitions tell: all of the one above all of the other, or not.
     EXPECT_EQ(best_lines({measured("x", "a", {100, 110, 120}), measured("x", "b", {80, 90, 95})})[0],
               "best on x: a, 11 samples/s (median of its rounds), 22.2 % more than b");
+    Result lacking = measured("x", "a", {100});
+    lacking.rounds[0][0].skipped_samples = 50;
+    EXPECT_TRUE(best_lines({lacking, measured("x", "b", {80})}).empty()) << "a part of the samples is another task";
     EXPECT_EQ(best_lines({measured("x", "a", {85, 110, 120}), measured("x", "b", {80, 90, 95})})[0],
               "best on x: a, 11 samples/s (median of its rounds), 22.2 % more than b, but their rounds overlap: too "
               "close to call");

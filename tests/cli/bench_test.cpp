@@ -283,7 +283,7 @@ TEST_F(Bench, SkippingCountsWhatVanished) {
     EXPECT_EQ(result.at("unjudged_requirements").size(), 1U);
     const Json epoch = result.at("epochs").at(0);
     EXPECT_EQ(epoch.at("steps_without_samples"), kFiles / 3);
-    EXPECT_GE(epoch.at("idle").at("seconds").get<double>(), kFiles / 3 * 0.030 * 0.999) << "nothing to compute on";
+    EXPECT_GE(epoch.at("idle").at("seconds").get<double>(), kFiles / 3.0 * 0.030 * 0.999) << "nothing to compute on";
     EXPECT_EQ(epoch.at("skipped_samples"), kFiles / 3);
     EXPECT_EQ(epoch.at("samples"), kFiles - kFiles / 3);
     EXPECT_EQ(epoch.at("samples_delivered_once"), true);
