@@ -1,7 +1,11 @@
 #include "bench/bottleneck.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+
+#include "core/units.h"
 
 namespace feedline {
 namespace {
@@ -83,6 +87,18 @@ bool stalled_at_the_cut(const Result& result, const EpochResult& epoch) {
     return rest > std::max(idle.first_fill_ns, idle.end_wait_ns) && rest >= kBusyEnough * epoch.seconds * 1e9;
 }
 
+bool host_stalled(const EpochResult& epoch) {
+    constexpr double kNoticeable = 0.1;
+    return epoch.host_stall_seconds > 0 && epoch.host_stall_seconds * 1e9 >= kNoticeable * epoch.idle.idle_ns;
+}
+
+std::string host_stall_text(const EpochResult& epoch) {
+    if (epoch.host_stall_seconds <= 0) return {};
+    const auto time = [](double seconds) { return format_time(std::llround(seconds * 1e9)); };
+    return fmt::format("this process did not run for {} of {}: suspended, or starved of CPU",
+                       time(epoch.host_stall_seconds), time(epoch.seconds));
+}
+
 bool judged_by_rate(const Result& result, const EpochResult& epoch) {
     if (!reads_ahead_of(result, epoch) || !result.accelerators_sustained) return false;
     if (!result.controls.null_step || !result.controls.null_step->samples_per_second) return false;
@@ -111,6 +127,7 @@ Bottleneck find_bottleneck(const Result& result) {
             return Bottleneck::accelerator;
         }
     }
+    if (host_stalled(*epoch)) return Bottleneck::unknown;
     const std::optional<bool> as_slow_without_storage = explains(result.controls.null_storage, result, *epoch, false);
     if (!as_slow_without_storage) return Bottleneck::unknown;
     if (*as_slow_without_storage) return without_storage(*result.controls.null_storage);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "bench/result.h"
 
@@ -27,7 +28,8 @@ inline constexpr std::uint64_t kFewSteps = 20;  // steady steps an accelerator; 
 // A run that is not much longer than what is read ahead can show an idle of 0 that no longer one would
 // (reads_ahead_of()): it counts as the accelerator's only if the loader's rate without steps meets the demand, and is
 // else judged by that rate. Unknown when the control that decides is missing
-// or was itself much slower than the run, and when a run was stalled as it was cut (stalled_at_the_cut()).
+// or was itself much slower than the run, when a run was stalled as it was cut (stalled_at_the_cut()), and when the
+// whole process did not run for a while (host_stalled()).
 Bottleneck find_bottleneck(const Result& result);
 
 // Whether the steady idle is below 2 % in a run so short that what was read ahead before its first step can be why,
@@ -39,6 +41,11 @@ double idle_elsewhere_ns(const IdleFigures& idle);
 // Whether a run that was cut stood idle for 2 % of its time or more outside of its steady state, first fill and end:
 // waiting for a step when the cut came, which no steady figure holds.
 bool stalled_at_the_cut(const Result& result, const EpochResult& epoch);
+// Whether this process did not run at all for a tenth of the epoch's idle time or more: how much of that is storage's
+// nobody can tell.
+bool host_stalled(const EpochResult& epoch);
+// "this process did not run for 1.0 s of 1.4 s: suspended, or starved of CPU". Empty without a gap.
+std::string host_stall_text(const EpochResult& epoch);
 // Whether the verdict rests on the loader's rate without steps: such a run, with a rate below the demand.
 bool judged_by_rate(const Result& result, const EpochResult& epoch);
 

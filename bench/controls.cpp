@@ -85,7 +85,7 @@ public:
         Pass pass = bench_.measured_pass(0);
         pass.step_ns = 0;
         pass.duration_ns = bounds_.null_step_ns;
-        const EpochResult epoch = bench_.run(pass).epoch;
+        const EpochResult epoch = run(pass);
         figures.samples_per_second = rate(epoch);
         note_cache(figures, epoch);
         return figures;
@@ -209,7 +209,14 @@ private:
         pass.step_ns = step;
         pass.max_steps = bound.steps;
         pass.duration_ns = bound.duration_ns;
-        return bench_.run(pass).epoch;
+        return run(pass);
+    }
+
+    // A gap in which this process did not run leaves no figure.
+    EpochResult run(const Pass& pass) {
+        EpochResult epoch = bench_.run(pass).epoch;
+        if (host_stalled(epoch)) throw Error(ErrorKind::unsupported, host_stall_text(epoch));
+        return epoch;
     }
 
     IdleFigures run_copies(Pass pass, std::uint64_t bytes) {

@@ -335,6 +335,10 @@ std::string open_question(const Result& result, const EpochResult& epoch, const 
         return fmt::format("interrupted: {} so far, most of it in {}. Next: let it run to the end for a verdict.", here,
                            most);
     }
+    if (host_stalled(epoch)) {
+        return fmt::format("{}, so what held it up is open ({}, most of it in {}). Next: measure again.",
+                           host_stall_text(epoch), here, most);
+    }
     if (stalled_at_the_cut(result, epoch)) {
         return fmt::format(
             "idle {}, though steady idle is {}: when the run was cut the accelerator was waiting for {}. Next: run "

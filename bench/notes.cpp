@@ -58,6 +58,7 @@ std::vector<std::string> epoch_notes(const Result& result, const BenchOptions& o
                                     format_percent(std::fabs(*last->idle.drift)),
                                     *last->idle.drift > 0 ? "faster" : "slower"));
     }
+    if (last->host_stall_seconds > 0) notes.push_back(host_stall_text(*last) + "; measure again");
     if (last->skipped_samples > 0) {
         std::string note = format_counted(last->skipped_samples, "sample") + " skipped";
         for (const Oddity& failure : last->failures) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "bench/host_stall.h"
 #include "bench/lane.h"
 #include "core/error.h"
 
@@ -262,9 +263,15 @@ private:
         }
     }
 
+    // Looks on the way whether this process ran: on the real clock, whatever clock the devices have.
     bool wait_drained() {
+        const Nanoseconds cpu_before_ns = process_cpu_ns();
+        const Nanoseconds due_ns = now_ns() + std::chrono::nanoseconds(kWatchInterval).count();
         std::unique_lock lock(mutex_);
-        return drained_changed_.wait_for(lock, kWatchInterval, [this] { return drained_; });
+        const bool drained = drained_changed_.wait_for(lock, kWatchInterval, [this] { return drained_; });
+        lock.unlock();
+        stalls_.slept(due_ns, now_ns(), process_cpu_ns() - cpu_before_ns);
+        return drained;
     }
 
     // What the devices had told by the last batch; time has passed since then.
@@ -308,6 +315,7 @@ private:
         out.padding_bytes = out.h2d_bytes - out.payload_bytes;
         out.handed_over_batches = handed_over_;
         out.oversleep_ns = oversleep_ns_;
+        out.host_stall_ns = stalls_.between(out.idle.t0_ns, out.idle.t1_ns);
         out.partial = partial_;
         if (options_.keep_raw_steps) out.step_ns = raw_steps();
         return out;
@@ -355,6 +363,7 @@ private:
     Nanoseconds interrupted_ns_ = kNever;
     std::exception_ptr error_;
 
+    HostStalls stalls_;             // the caller's thread's
     Nanoseconds oversleep_ns_ = 0;  // the releasing thread's, read after it was joined
 };
 

@@ -58,6 +58,7 @@ struct EpochOutcome {
     std::uint64_t padding_bytes = 0;
     std::uint64_t handed_over_batches = 0;  // what the audit has seen: the steps, and with a cut those that lay ahead
     Nanoseconds oversleep_ns = 0;
+    Nanoseconds host_stall_ns = 0;     // for which this process did not run at all, at least (HostStalls)
     bool partial = false;              // interrupted before the last step was over
     std::vector<Nanoseconds> step_ns;  // raw e_i - e_{i-1} of these steps, in batch order; the step before is the same
                                        // device's, the first counts from T0

@@ -176,6 +176,7 @@ nlohmann::ordered_json to_json(const EpochResult& epoch) {
         {"cache", cache_json(epoch.cache)},
         {"slot_wait_seconds", epoch.slot_wait_seconds},
         {"oversleep_seconds", epoch.oversleep_seconds},
+        {"host_stall_seconds", epoch.host_stall_seconds},
         {"h2d_bytes", epoch.h2d_bytes},
         {"padding_bytes", epoch.padding_bytes},
         {"latency_ns",

@@ -37,6 +37,7 @@ struct EpochResult {
     std::vector<Oddity> failures;  // with --on-error skip: what was skipped, by kind
     double slot_wait_seconds = 0;
     double oversleep_seconds = 0;
+    double host_stall_seconds = 0;  // for which this process did not run at all, at least
     std::uint64_t h2d_bytes = 0;
     std::uint64_t padding_bytes = 0;
     LatencyFigures read_latency_ns;

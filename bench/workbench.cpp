@@ -398,6 +398,7 @@ PassFigures Workbench::run(const Pass& pass) {
     epoch.failures = std::move(outcome.failures);
     epoch.slot_wait_seconds = to_seconds(stats.slot_wait_ns);
     epoch.oversleep_seconds = to_seconds(outcome.oversleep_ns + stats.oversleep_ns);
+    epoch.host_stall_seconds = to_seconds(outcome.host_stall_ns);
     epoch.h2d_bytes = outcome.h2d_bytes;
     epoch.padding_bytes = outcome.padding_bytes;
     epoch.read_latency_ns = latency_figures(stats.read_latency_ns);

@@ -47,6 +47,25 @@ TEST(Bottleneck, FollowsTheRuleInItsOrder) {
     EXPECT_EQ(find_bottleneck(result), Bottleneck::harness);
 }
 
+// Of idle time in which this process did not run nobody can tell whose it is; the accelerator was busy all the same.
+TEST(Bottleneck, StaysOpenWhereTheProcessDidNotRun) {
+    for (const double step_seconds : {0.5, 0.0}) {
+        for (const double warm : {0.99, 0.81}) {
+            Result result = with(0.999, warm);
+            result.step_seconds = step_seconds;
+            ASSERT_NE(find_bottleneck(result), Bottleneck::unknown);
+            epoch_of(result).host_stall_seconds = 0.24;  // of 2.5 s idle: less than a tenth
+            EXPECT_NE(find_bottleneck(result), Bottleneck::unknown);
+            epoch_of(result).host_stall_seconds = 0.26;
+            EXPECT_EQ(find_bottleneck(result), Bottleneck::unknown);
+        }
+    }
+    Result result = with(0.999, 0.99);
+    test::set_steady_idle(epoch_of(result), 0.01);
+    epoch_of(result).host_stall_seconds = 5;
+    EXPECT_EQ(find_bottleneck(result), Bottleneck::accelerator);
+}
+
 // The controls' idle is a steady one: whatever the first fill took, the verdict is the same.
 TEST(Bottleneck, TheFirstFillDecidesNothing) {
     for (const double fill_ns : {0.0, 0.75e9, 8e9, 300e9}) {

@@ -30,6 +30,13 @@ Result with_steady_idle(double fraction) {
     return result;
 }
 
+TEST(Explain, WhereTheProcessDidNotRunItSaysSoAndAsksForAnotherRun) {
+    Result result = test::hand_made_result();
+    epoch_of(result).host_stall_seconds = 1;
+    EXPECT_THAT(judged(result), AllOf(StartsWith("This process did not run for 1.00 s of 10.0 s"),
+                                      HasSubstr("Next: measure again."), Not(HasSubstr("torage is"))));
+}
+
 // Next to nothing idle in the steady state, then 4 s in which a read kept the accelerator waiting until the end.
 Result with_gap_at_the_end() {
     Result result = with_steady_idle(0.001);

@@ -31,6 +31,14 @@ TEST(Notes, ARunAsItWasAskedForHasNone) {
     EXPECT_THAT(epoch_notes(result, options), IsEmpty());
 }
 
+TEST(Notes, AGapInWhichTheProcessDidNotRunIsSaid) {
+    Result result = test::hand_made_result();
+    result.rounds[0][0].host_stall_seconds = 0.25;
+    EXPECT_THAT(epoch_notes(result, of_the_run()),
+                ElementsAre("this process did not run for 250 ms of 10.0 s: suspended, or starved of CPU; measure "
+                            "again"));
+}
+
 TEST(Notes, MoreStepsThanTheEpochHasAreNamed) {
     BenchOptions options = of_the_run();
     options.steps = 5000;

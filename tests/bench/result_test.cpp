@@ -85,6 +85,7 @@ const std::pair<const char*, const char*> kSchema[] = {
     {"results.[].unjudged_requirements", "array"},
     {"results.[].epochs.[].slot_wait_seconds", "number"},
     {"results.[].epochs.[].oversleep_seconds", "number"},
+    {"results.[].epochs.[].host_stall_seconds", "number"},
     {"results.[].epochs.[].h2d_bytes", "number"},
     {"results.[].epochs.[].padding_bytes", "number"},
     {"results.[].epochs.[].latency_ns.read.p50", "number"},
