@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "loaders/dataset.h"
 #include "loaders/files/files_format.h"
+#include "loaders/lmdb/lmdb_format.h"
 #include "loaders/missing.h"
 #include "loaders/tfrecord/tfrecord_format.h"
 #include "loaders/webdataset/webdataset_format.h"
@@ -17,9 +18,10 @@ namespace {
 
 // Adding a format: its header above, one line here, its sources in CMakeLists.txt.
 const FilesFormat kFiles;
+const LmdbFormat kLmdb;
 const TfrecordFormat kTfrecord;
 const WebdatasetFormat kWebdataset;
-constexpr std::array<const Format*, 3> kFormats = {&kFiles, &kTfrecord, &kWebdataset};
+constexpr std::array<const Format*, 4> kFormats = {&kFiles, &kLmdb, &kTfrecord, &kWebdataset};
 
 std::string known_names() {
     std::string names = "auto";

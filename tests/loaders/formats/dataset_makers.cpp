@@ -4,6 +4,9 @@
 
 #include <array>
 
+#if FEEDLINE_HAVE_LMDB
+#include "tests/loaders/lmdb/lmdb_writer.h"
+#endif
 #include "tests/loaders/tfrecord/tfrecord_lab.h"
 #include "tests/loaders/webdataset/tar_lab.h"
 #include "tests/testutil/temp_dir.h"
@@ -45,11 +48,26 @@ void write_webdataset(const std::string& path, const std::vector<std::string>& p
         [&](std::size_t shard) { return fmt::format("{}/w-{:06}.tar", path, shard); });
 }
 
+#if FEEDLINE_HAVE_LMDB
+void write_lmdb_shards(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    for (std::size_t first = 0; first < payloads.size(); first += a_shard) {
+        std::vector<std::pair<std::string, std::string>> entries;
+        for (std::size_t i = first; i < std::min(first + a_shard, payloads.size()); ++i) {
+            entries.emplace_back(fmt::format("{:08}", i), payloads[i]);
+        }
+        write_lmdb(fmt::format("{}/l-{:05}.lmdb", path, first / a_shard), entries);
+    }
+}
+#endif
+
 }  // namespace
 
 std::span<const FormatMaker> format_makers() {
-    static const std::array kMakers = {
+    static const std::vector<FormatMaker> kMakers = {
         FormatMaker{"files", write_files},
+#if FEEDLINE_HAVE_LMDB
+        FormatMaker{"lmdb", write_lmdb_shards},
+#endif
         FormatMaker{"tfrecord", write_tfrecord, true},
         FormatMaker{"webdataset", write_webdataset},
     };

@@ -127,7 +127,7 @@ TEST_P(FormatConformance, OneSampleIsADataset) {
 TEST_P(FormatConformance, AFileThatShrinksAfterIndexingIsNamed) {
     const auto dataset = write(some_payloads(40), 20);
     const std::string file = a_file();
-    fs::resize_file(file, fs::file_size(file) - 3000);
+    fs::resize_file(file, fs::file_size(file) / 2);
     try {
         load(dataset, engine(), OrderMode::shuffle, CheckMode::off);
         FAIL() << "nothing was thrown";

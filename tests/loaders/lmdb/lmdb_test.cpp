@@ -1,0 +1,208 @@
+// Files that liblmdb wrote, read without it.
+#include "loaders/lmdb/lmdb_format.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <lmdb.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "core/error.h"
+#include "loaders/lmdb/datum.h"
+#include "tests/loaders/lmdb/lmdb_writer.h"
+#include "tests/testutil/temp_dir.h"
+
+namespace feedline {
+namespace {
+
+namespace fs = std::filesystem;
+using test::write_lmdb;
+using testing::HasSubstr;
+using Entries = std::vector<std::pair<std::string, std::string>>;
+
+class LmdbTest : public testing::Test {
+protected:
+    std::unique_ptr<Dataset> open(const std::string& path) { return LmdbFormat().open(path, {}); }
+
+    // Every sample by its key, as its extent in the file says.
+    static std::map<std::string, std::string> contents(const Dataset& dataset) {
+        std::map<std::string, std::string> found;
+        std::map<ShardId, std::string> files;
+        for (SampleId id = 0; id < dataset.size(); ++id) {
+            Extent extent;
+            dataset.locate(std::span(&id, 1), std::span(&extent, 1));
+            std::string& file = files[extent.shard];
+            if (file.empty()) file = test::read_file(dataset.path(extent.shard));
+            found[dataset.key(id)] = file.substr(extent.offset_bytes, extent.length_bytes);
+        }
+        return found;
+    }
+
+    std::string refusal(const std::string& path, ErrorKind kind) {
+        try {
+            open(path);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), kind) << error.what();
+            return error.what();
+        }
+        ADD_FAILURE() << "nothing was thrown";
+        return "";
+    }
+
+    test::TempDir directory_;
+    std::string path_ = directory_ / "set.lmdb";
+};
+
+TEST_F(LmdbTest, ValuesOfAllSizesAreFoundInTheOrderOfKeys) {
+    Entries entries;
+    const std::vector<std::size_t> sizes = {0,    1,    511,  512,  513,  1900, 2000,   2100,
+                                            4079, 4080, 4081, 4095, 4096, 4097, 100'000};
+    for (std::size_t i = 0; i < 3000; ++i) {
+        entries.emplace_back(fmt::format("{:08}_{}", (i * 7919) % 3000, i), test::pattern(sizes[i % sizes.size()], 1));
+    }
+    for (const bool directory : {true, false}) {
+        const std::string path = directory ? path_ : directory_ / "single";
+        write_lmdb(path, entries, {.directory = directory, .per_commit = 700});
+        EXPECT_EQ(LmdbFormat().probe(path), Confidence::yes);
+        const auto dataset = open(path);
+        const std::map<std::string, std::string> expected(entries.begin(), entries.end());
+        EXPECT_TRUE(contents(*dataset) == expected);
+        std::string last;
+        for (SampleId id = 0; id < dataset->size(); ++id) {
+            EXPECT_LT(last, dataset->key(id));
+            last = dataset->key(id);
+        }
+    }
+}
+
+TEST_F(LmdbTest, WhatWasDeletedAndWrittenOverIsNotFound) {
+    Entries entries;
+    for (int i = 0; i < 500; ++i) entries.emplace_back(fmt::format("k{}", i), test::pattern(3000, 1));
+    write_lmdb(path_, entries);
+    std::vector<std::string> gone;
+    for (int i = 0; i < 500; i += 3) gone.push_back(fmt::format("k{}", i));
+    test::erase_from_lmdb(path_, gone);
+    write_lmdb(path_, {{"k1", "new"}, {"added", test::pattern(9000, 2)}});
+    std::map<std::string, std::string> expected(entries.begin(), entries.end());
+    for (const std::string& key : gone) expected.erase(key);
+    expected["k1"] = "new";
+    expected["added"] = test::pattern(9000, 2);
+    EXPECT_TRUE(contents(*open(path_)) == expected);
+}
+
+TEST_F(LmdbTest, ReadingLeavesNoTrace) {
+    write_lmdb(path_, {{"a", "1"}});
+    fs::remove(path_ + "/lock.mdb");
+    const auto before = fs::last_write_time(path_ + "/data.mdb");
+    open(path_);
+    EXPECT_FALSE(fs::exists(path_ + "/lock.mdb"));
+    EXPECT_EQ(fs::last_write_time(path_ + "/data.mdb"), before);
+}
+
+TEST_F(LmdbTest, OcrSetsAreImagesOnly) {
+    write_lmdb(path_, {{"image-000000001", "I1"},
+                       {"image-000000002", "I2"},
+                       {"label-000000001", "eins"},
+                       {"label-000000002", "zwei"},
+                       {"num-samples", "2"}});
+    const std::map<std::string, std::string> expected = {{"image-000000001", "I1"}, {"image-000000002", "I2"}};
+    EXPECT_EQ(contents(*open(path_)), expected);
+}
+
+TEST_F(LmdbTest, KeysAboutTheDatasetAreNoSamples) {
+    write_lmdb(path_, {{"0", "a"}, {"1", "b"}, {"__keys__", "k"}, {"__len__", "2"}});
+    EXPECT_EQ(open(path_)->size(), 2U);
+    test::TempDir other;
+    write_lmdb(other / "x", {{"total", "0"}});
+    EXPECT_THAT(refusal(other / "x", ErrorKind::usage), HasSubstr("no samples"));
+    write_lmdb(other / "y", {});
+    EXPECT_THAT(refusal(other / "y", ErrorKind::usage), HasSubstr("no samples"));
+}
+
+TEST_F(LmdbTest, DirectoriesOfADirectoryAreShards) {
+    write_lmdb(path_ + "/n-00001.lmdb", {{"c", "3"}});
+    write_lmdb(path_ + "/n-00000.lmdb", {{"a", "1"}, {"b", "2"}});
+    EXPECT_EQ(LmdbFormat().probe(path_), Confidence::yes);
+    const auto dataset = open(path_);
+    EXPECT_EQ(dataset->info().shards, 2U);
+    EXPECT_EQ(dataset->key(2), "c");
+    EXPECT_THAT(dataset->path(0), HasSubstr("n-00000.lmdb/data.mdb"));
+}
+
+TEST_F(LmdbTest, OtherKindsOfDatabasesAreRefusedByName) {
+    write_lmdb(directory_ / "dup", {{"a", "1"}, {"a", "2"}}, {.database_flags = MDB_DUPSORT});
+    EXPECT_THAT(refusal(directory_ / "dup", ErrorKind::usage), HasSubstr("several values"));
+    write_lmdb(directory_ / "named", {{"a", "1"}}, {.database = "inner"});
+    EXPECT_THAT(refusal(directory_ / "named", ErrorKind::usage), HasSubstr("named databases"));
+}
+
+TEST_F(LmdbTest, FilesOfOtherMachinesAreRefusedByName) {
+    std::string big(8192, '\0');
+    big.replace(16, 4, "\xbe\xef\xc0\xde");
+    test::write_file(directory_ / "big", big);
+    EXPECT_THAT(refusal(directory_ / "big", ErrorKind::usage), HasSubstr("big-endian"));
+    std::string small(8192, '\0');
+    small.replace(12, 4, "\xde\xc0\xef\xbe");
+    test::write_file(directory_ / "small", small);
+    EXPECT_THAT(refusal(directory_ / "small", ErrorKind::usage), HasSubstr("32-bit"));
+}
+
+TEST_F(LmdbTest, ATruncatedFileIsSaidToBe) {
+    Entries entries;
+    for (int i = 0; i < 50; ++i) entries.emplace_back(fmt::format("k{}", i), test::pattern(5000, 1));
+    write_lmdb(path_, entries);
+    const std::string file = path_ + "/data.mdb";
+    const std::string whole = test::read_file(file);
+    for (std::size_t size = 152; size < whole.size(); size += size < 9000 ? 499 : 4096) {
+        test::write_file(directory_ / "cut", whole.substr(0, size));
+        refusal(directory_ / "cut", ErrorKind::corrupt);
+    }
+}
+
+// Changed anywhere: samples or an error, never a crash, an endless walk or an extent beyond the file.
+TEST_F(LmdbTest, DamagedFilesAreHarmless) {
+    Entries entries;
+    for (int i = 0; i < 400; ++i)
+        entries.emplace_back(fmt::format("key{:05}", i), test::pattern(i % 5 == 0 ? 5000 : 30, 1));
+    write_lmdb(path_, entries);
+    const std::string whole = test::read_file(path_ + "/data.mdb");
+    std::mt19937_64 random(3);
+    for (int round = 0; round < 3000; ++round) {
+        std::string broken = whole;
+        // Headers and pointer lists are where the structure is.
+        const std::size_t page = random() % (whole.size() / 4096);
+        for (int change = 0; change < 3; ++change) broken[page * 4096 + random() % 160] = static_cast<char>(random());
+        test::write_file(directory_ / "broken", broken);
+        try {
+            const auto dataset = open(directory_ / "broken");
+            for (SampleId id = 0; id < dataset->size(); ++id) {
+                Extent extent;
+                dataset->locate(std::span(&id, 1), std::span(&extent, 1));
+                ASSERT_LE(extent.offset_bytes + extent.length_bytes, whole.size());
+            }
+        } catch (const Error& error) {
+            EXPECT_TRUE(error.kind() == ErrorKind::corrupt || error.kind() == ErrorKind::usage) << error.what();
+        }
+    }
+}
+
+TEST_F(LmdbTest, ADatumsPayloadIsItsData) {
+    // channels 3, height 1, width 1, data "JPEG", label 7, encoded true
+    const std::string datum = std::string("\x08\x03\x10\x01\x18\x01\x22\x04JPEG\x28\x07\x38\x01", 16);
+    const auto parsed = lmdb::parse_datum(std::as_bytes(std::span(datum)));
+    if (!parsed) GTEST_SKIP() << "built without protobuf";
+    EXPECT_EQ(parsed->label, 7);
+    EXPECT_TRUE(parsed->encoded);
+    EXPECT_EQ(parsed->data.size(), 4U);
+    for (const std::string& other :
+         {std::string("\xff\xd8\xff\xe0 a JPEG"), std::string("\x89PNG\r\n"), std::string()}) {
+        EXPECT_FALSE(lmdb::parse_datum(std::as_bytes(std::span(other))));
+    }
+}
+
+}  // namespace
+}  // namespace feedline
