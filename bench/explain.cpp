@@ -235,6 +235,29 @@ std::string shortness(const Result& result, const EpochResult& epoch) {
     return {};
 }
 
+constexpr double kWorthNaming = 0.05;  // of idle beside what a verdict rests on
+
+// Most of the idle time stays without the storage, and what goes with it may still be worth having.
+std::string help_of_faster_storage(const Result& result, const EpochResult& epoch) {
+    const std::optional<ControlFigures>& warm = result.controls.warm;
+    if (result.step_seconds > 0 && warm && warm->utilization && epoch.idle.steady_fraction) {
+        const double gone = *epoch.idle.steady_fraction - (1 - *warm->utilization);
+        if (gone >= kWorthNaming) {
+            return fmt::format("faster storage would help by {:.0f} points at most, and the rest is not the storage's",
+                               gone * 100);
+        }
+    }
+    return "faster storage would not help";
+}
+
+// Memory is the fastest storage there is.
+std::string beyond_storage(const Result& result) {
+    const std::optional<ControlFigures>& warm = result.controls.warm;
+    if (result.step_seconds <= 0 || !warm || !warm->utilization || 1 - *warm->utilization < kWorthNaming) return {};
+    return fmt::format(" No storage will take idle below those {}: from there on the CPU is the limit.",
+                       format_percent(1 - *warm->utilization));
+}
+
 std::string cpu_text(const Result& result, const EpochResult& epoch, const std::string& here) {
     const std::optional<ControlFigures>& null_storage = result.controls.null_storage;
     const bool decodes_anyhow = null_storage && null_storage->idle_by_cause &&
@@ -256,8 +279,8 @@ std::string cpu_text(const Result& result, const EpochResult& epoch, const std::
         return fmt::format("reading from it, the CPU is the limit: {}, most of it in {}. Next: {}.", here,
                            to_string(largest_cause(causes)), advice);
     }
-    return fmt::format("the CPU is the limit: {} here, {} from memory, so faster storage would not help. Next: {}.",
-                       here, control_figure(result, result.controls.warm), advice);
+    return fmt::format("the CPU is the limit: {} here, {} from memory, so {}. Next: {}.", here,
+                       control_figure(result, result.controls.warm), help_of_faster_storage(result, epoch), advice);
 }
 
 // Begins in lower case, to stand behind an opening.
@@ -269,8 +292,9 @@ std::string verdict(const Result& result, const EpochResult& epoch, const std::s
                                from_memory(epoch) ? "memory" : "this tier", only_at_the_ends(result, epoch), rest);
         }
         case Bottleneck::storage:
-            return fmt::format("storage is the limit: {} here, {} from memory. Next: {}.", here,
-                               control_figure(result, result.controls.warm), storage_advice(result, epoch));
+            return fmt::format("storage is the limit: {} here, {} from memory. Next: {}.{}", here,
+                               control_figure(result, result.controls.warm), storage_advice(result, epoch),
+                               beyond_storage(result));
         case Bottleneck::cpu: return cpu_text(result, epoch, here);
         case Bottleneck::h2d:
             return fmt::format(

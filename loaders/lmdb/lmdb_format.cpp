@@ -103,7 +103,11 @@ struct Samples {
     std::uint64_t others = 0;
 };
 
-Samples read_samples(FileWindow& file) {
+Samples read_samples(const ShardFile& shard) {
+    const Fd fd(::open(shard.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (!fd) throw system_error(errno, "cannot open the LMDB file", shard.path);
+    posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
+    FileWindow file(fd.get(), shard.path, shard.size_bytes);
     const Meta meta = read_meta(file);
     // OCR sets keep images and labels as entries of their own: the label belongs to its image.
     bool pairs = false;
@@ -140,19 +144,23 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
     ShardList list = data_files(path);
     ExtentIndex index;
     KeyList keys;
+    Oddity broken{"broken shard", 0, ""};
     for (const ShardFile& shard : list.shards) {
-        const Fd fd(::open(shard.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-        if (!fd) throw system_error(errno, "cannot open the LMDB file", shard.path);
-        posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
-        FileWindow file(fd.get(), shard.path, shard.size_bytes);
-        const Samples found = read_samples(file);
         index.begin_shard();
-        for (std::size_t i = 0; i < found.samples.size(); ++i) {
-            index.add(found.samples[i].offset_bytes, found.samples[i].length_bytes);
-            keys.add(found.keys[i]);
+        try {
+            const Samples found = read_samples(shard);
+            for (std::size_t i = 0; i < found.samples.size(); ++i) {
+                index.add(found.samples[i].offset_bytes, found.samples[i].length_bytes);
+                keys.add(found.keys[i]);
+            }
+        } catch (const Error& error) {
+            // The tree of a damaged file leads nowhere: what it held is lost as a whole.
+            if (!options.skip_corrupt || error.kind() != ErrorKind::corrupt) throw;
+            if (broken.count++ == 0) broken.example = error.what();
         }
         if (options.progress != nullptr) options.progress(index.samples(), options.progress_context);
     }
+    if (broken.count > 0) list.oddities.push_back(std::move(broken));
     if (index.samples() == 0) throw Error(ErrorKind::usage, "the LMDB file holds no samples").at(path);
     return std::make_unique<LmdbDataset>(path, std::move(list), std::move(index), std::move(keys));
 }

@@ -69,6 +69,19 @@ TEST(Explain, NamesTheBottleneckItsFigureAndWhatToTry) {
     }
 }
 
+TEST(Explain, WhatIsLeftBesideTheLimitIsNamed) {
+    Result result = test::hand_made_result();
+    result.controls.warm->utilization = 0.88;
+    EXPECT_THAT(judged(result), AllOf(StartsWith("The CPU is the limit: steady idle 20.0 % here"), HasSubstr("12.0 %"),
+                                      HasSubstr("help by 8 points at most"), Not(HasSubstr("would not help"))));
+    result.controls.warm->utilization = 0.82;
+    EXPECT_THAT(judged(result), HasSubstr("faster storage would not help"));
+    result.controls.warm->utilization = 0.92;
+    EXPECT_THAT(judged(result), AllOf(StartsWith("Storage is the limit"), HasSubstr("below those 8.0 %")));
+    result.controls.warm->utilization = 0.99;
+    EXPECT_THAT(judged(result), AllOf(StartsWith("Storage is the limit"), Not(HasSubstr("No storage will"))));
+}
+
 TEST(Explain, WithoutControlsItAsksForThem) {
     Result result = test::hand_made_result();
     result.controls = {};

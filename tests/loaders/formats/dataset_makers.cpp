@@ -66,7 +66,7 @@ std::span<const FormatMaker> format_makers() {
     static const std::vector<FormatMaker> kMakers = {
         FormatMaker{"files", write_files},
 #if FEEDLINE_HAVE_LMDB
-        FormatMaker{"lmdb", write_lmdb_shards},
+        FormatMaker{"lmdb", write_lmdb_shards, false, false},
 #endif
         FormatMaker{"tfrecord", write_tfrecord, true},
         FormatMaker{"webdataset", write_webdataset},

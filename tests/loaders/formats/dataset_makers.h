@@ -14,6 +14,8 @@ struct FormatMaker {
     void (*write)(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard);
     // Whether the format stores checksums of payloads.
     bool checksums = false;
+    // Whether what stands before a cut can still be read. Otherwise the whole shard is lost.
+    bool readable_up_to_a_cut = true;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const FormatMaker& maker) {
