@@ -153,11 +153,13 @@ Workbench::Workbench(std::shared_ptr<const Dataset> dataset, const BenchOptions&
     const std::uint64_t available = available_memory_bytes();
     const auto refuse = [&](double needed_bytes) {
         return Error(ErrorKind::usage,
-                     fmt::format("{} slots of up to {} need {} of staging memory, and {} are left; use a smaller "
-                                 "--slots or --batch-size",
-                                 options_.slots * std::uint64_t{options_.accelerators},
+                     fmt::format("{} of up to {} need {} of staging memory, and {} are left; {}",
+                                 format_counted(options_.slots * std::uint64_t{options_.accelerators}, "slot"),
                                  format_size(static_cast<double>(need.max_batch_bytes)), format_size(needed_bytes),
-                                 format_size(static_cast<double>(available))));
+                                 format_size(static_cast<double>(available)),
+                                 options_.slots > 1 || options_.batch_size > 1
+                                     ? "use a smaller --slots or --batch-size"
+                                     : "no batch with its largest sample fits this machine"));
     };
     // More slots than an epoch has batches are not made; a number that could never be is a mistake all the same.
     const double all_bytes =

@@ -39,6 +39,10 @@ LoaderOptions checked(LoaderOptions options) {
     return options;
 }
 
+bool is_ring(EngineKind kind) {
+    return kind == EngineKind::uring || kind == EngineKind::uring_direct;
+}
+
 std::uint64_t batches_to_deliver(const Order& order, const LoaderOptions& options) {
     if (options.max_batches == 0) return order.batches();
     return options.wrap ? options.max_batches : std::min(options.max_batches, order.batches());
@@ -144,7 +148,9 @@ std::optional<Error> Loader::State::hung_read(Nanoseconds longer_than_ns) const 
     const Nanoseconds whole_ns = longer_than_ns > 0 ? longer_than_ns : hung_ns;
     return Error(ErrorKind::timeout, fmt::format("a read has not come back for {}", format_time(whole_ns)))
         .at(dataset->path(oldest.shard), oldest.offset_bytes)
-        .advise("check the storage below it, or allow more with --io-timeout");
+        .advise(fmt::format("{}Check the storage below it, or allow more with --io-timeout",
+                            // Some filesystems answer a ring's reads one by one, while it hands them over.
+                            is_ring(options.engine.kind) ? "It, or one that was handed over with it. " : ""));
 }
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, const Order& order, std::shared_ptr<Slab> slab,
