@@ -249,7 +249,7 @@ using namespace feedline;
 using namespace feedline::test::fake_cudart;
 
 // The names are the runtime's.
-// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
+// NOLINTBEGIN(readability-identifier-naming,clang-diagnostic-reserved-identifier)
 extern "C" {
 
 cudaError_t cudaDriverGetVersion(int* version) {
@@ -507,4 +507,4 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 /*grid*/, dim3 /*block*
     return launch("<<<>>>", kernel, arguments, stream);
 }
 }
-// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
+// NOLINTEND(readability-identifier-naming,clang-diagnostic-reserved-identifier)
