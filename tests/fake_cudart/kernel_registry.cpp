@@ -23,7 +23,10 @@ std::string kernel_name(const void* function) {
 }  // namespace feedline::test::fake_cudart
 
 // The names are the runtime's.
-// NOLINTBEGIN(readability-identifier-naming,clang-diagnostic-reserved-identifier)
+// NOLINTBEGIN(readability-identifier-naming)
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wreserved-identifier"
+#endif
 extern "C" {
 
 void** __cudaRegisterFatBinary(void* /*binary*/) {
@@ -50,4 +53,4 @@ void __cudaRegisterVar(void** /*handle*/, char* /*host_variable*/, char* /*devic
                        const char* /*device_name*/, int /*external*/, std::size_t /*bytes*/, int /*constant*/,
                        int /*global*/) {}
 }
-// NOLINTEND(readability-identifier-naming,clang-diagnostic-reserved-identifier)
+// NOLINTEND(readability-identifier-naming)
