@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <regex>
 #include <set>
 
 #include "core/error.h"
@@ -106,11 +105,26 @@ struct Numbered {
     std::string count;
 };
 
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
 std::optional<Numbered> numbered(const std::string& name) {
-    static const std::regex kName("([^]*-)([0-9]{5,9})(-of-([0-9]{5,9})[^]*)");
-    std::smatch match;
-    if (!std::regex_match(name, match, kName)) return std::nullopt;
-    return Numbered{match[1], match[3], match[2], match[4]};
+    constexpr std::string_view kOf = "-of-";
+    constexpr std::size_t kLeastDigits = 5;
+    constexpr std::size_t kMostDigits = 9;
+    const auto is_count = [](std::size_t digits) { return digits >= kLeastDigits && digits <= kMostDigits; };
+    for (std::size_t of = name.find(kOf); of != std::string::npos; of = name.find(kOf, of + 1)) {
+        std::size_t begin = of;
+        while (begin > 0 && is_digit(name[begin - 1])) --begin;
+        std::size_t end = of + kOf.size();
+        while (end < name.size() && is_digit(name[end])) ++end;
+        const std::size_t count_at = of + kOf.size();
+        if (begin == 0 || name[begin - 1] != '-' || !is_count(of - begin) || !is_count(end - count_at)) continue;
+        return Numbered{name.substr(0, begin), name.substr(of), name.substr(begin, of - begin),
+                        name.substr(count_at, end - count_at)};
+    }
+    return std::nullopt;
 }
 
 void note_missing(ShardList& list) {
