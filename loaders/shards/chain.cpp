@@ -150,6 +150,15 @@ void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
 
 }  // namespace
 
+ChainOptions chain_options(const OpenOptions& options) {
+    ChainOptions how;
+    if (options.threads > 0) how.threads = options.threads;
+    how.skip_corrupt = options.skip_corrupt;
+    how.progress = options.progress;
+    how.progress_context = options.progress_context;
+    return how;
+}
+
 std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFormat& format,
                                 const ChainOptions& options, const OnShard& on_shard) {
     std::vector<Part> parts = cut(shards, options.part_bytes);

@@ -51,6 +51,9 @@ struct ChainOptions {
     void* progress_context = nullptr;
 };
 
+// As a dataset is to be opened.
+ChainOptions chain_options(const OpenOptions& options);
+
 // A record of a walked shard.
 struct WalkedRecord {
     std::uint64_t begin_bytes;

@@ -55,12 +55,7 @@ Confidence TfrecordFormat::probe(const std::string& path) const {
 
 std::unique_ptr<Dataset> TfrecordFormat::open(const std::string& path, const OpenOptions& options) const {
     ShardList list = list_shards(path, name(), sniff);
-    ChainOptions how;
-    if (options.threads > 0) how.threads = options.threads;
-    how.skip_corrupt = options.skip_corrupt;
-    how.progress = options.progress;
-    how.progress_context = options.progress_context;
-    ShardIndex index = index_shards(list.shards, how);
+    ShardIndex index = index_shards(list.shards, chain_options(options));
     if (index.extents.samples() == 0) throw Error(ErrorKind::usage, "the dataset holds no records").at(path);
     std::move(index.oddities.begin(), index.oddities.end(), std::back_inserter(list.oddities));
     return std::make_unique<TfrecordDataset>(path, std::string(name()), std::move(list), std::move(index.extents));

@@ -74,14 +74,9 @@ Confidence WebdatasetFormat::probe(const std::string& path) const {
 
 std::unique_ptr<Dataset> WebdatasetFormat::open(const std::string& path, const OpenOptions& options) const {
     ShardList list = list_shards(path, name(), sniff);
-    ChainOptions how;
-    if (options.threads > 0) how.threads = options.threads;
-    how.skip_corrupt = options.skip_corrupt;
-    how.progress = options.progress;
-    how.progress_context = options.progress_context;
     Grouping grouping;
     const std::vector<Oddity> skipped =
-        walk_shards(list.shards, TarChain(), how,
+        walk_shards(list.shards, TarChain(), chain_options(options),
                     [&](std::size_t /*shard*/, std::span<const WalkedRecord> members) { grouping.shard(members); });
     list.oddities.insert(list.oddities.end(), skipped.begin(), skipped.end());
     if (grouping.passed_over() > 0) list.oddities.push_back({"member of no sample", grouping.passed_over(), ""});
