@@ -2,16 +2,17 @@
 
 #include <fcntl.h>
 
+#include <cerrno>
+
 #include "core/fd.h"
+#include "loaders/engine/engine.h"
 
 namespace feedline {
 namespace {
 
 Fd open_source(const Source& source, bool direct) {
-    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (direct ? O_DIRECT : 0);
-    // Reading must not write access times; only owners and root may ask for that.
-    Fd fd(openat(source.dir_fd, source.name, flags | O_NOATIME));
-    if (!fd) fd = Fd(openat(source.dir_fd, source.name, flags));
+    Fd fd(openat(source.dir_fd, source.name, open_flags(direct, true) | O_CLOEXEC));
+    if (!fd && errno == EPERM) fd = Fd(openat(source.dir_fd, source.name, open_flags(direct, false) | O_CLOEXEC));
     return fd;
 }
 

@@ -93,6 +93,11 @@ public:
     virtual EngineCounters counters() const = 0;
 };
 
+// How a data file is opened, by an engine or for it. Non-blocking, so that a FIFO that took the place of a file cannot
+// hang the open; regular files do not care. `noatime`: reading must not write access times, which only owners and root
+// may ask for (EPERM).
+int open_flags(bool direct, bool noatime);
+
 // A seam for tests: sees every operating-system result before the engine does, and may change it. Called on the
 // engine's thread. Production passes none; the cost is then one predictable branch.
 class FaultHook {

@@ -11,10 +11,6 @@ namespace feedline {
 // fits all.
 inline constexpr unsigned kMaxQueueDepth = 32768;
 
-// openat of a data file. Non-blocking, so that a FIFO that took the place of a file cannot hang the open; regular
-// files do not care.
-int open_flags(bool direct, bool noatime);
-
 std::unique_ptr<Engine> make_pread_engine(const EngineOptions& options);
 std::unique_ptr<Engine> make_null_engine(const EngineOptions& options);
 std::unique_ptr<Engine> make_mmap_engine(const EngineOptions& options);

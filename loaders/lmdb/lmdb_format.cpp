@@ -4,17 +4,15 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
 
+#include "core/beginning.h"
 #include "core/error.h"
-#include "core/fd.h"
 #include "loaders/lmdb/conventions.h"
 #include "loaders/lmdb/datum.h"
 #include "loaders/lmdb/page_tree.h"
-#include "loaders/shards/beginning.h"
 #include "loaders/shards/shard_dataset.h"
 
 namespace feedline {
@@ -56,7 +54,7 @@ private:
 };
 
 bool sniff(const std::string& path) {
-    return looks_like_data_file(beginning_of(path, kMetaBytes));
+    return looks_like_data_file(beginning_of(AT_FDCWD, path.c_str(), kMetaBytes));
 }
 
 std::string data_file(const std::string& path) {
@@ -104,10 +102,7 @@ struct Samples {
 };
 
 Samples read_samples(const ShardFile& shard) {
-    const Fd fd(::open(shard.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd) throw system_error(errno, "cannot open the LMDB file", shard.path);
-    posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
-    FileWindow file(fd.get(), shard.path, shard.size_bytes);
+    FileWindow file(shard.path, shard.size_bytes);
     const Meta meta = read_meta(file);
     // OCR sets keep images and labels as entries of their own: the label belongs to its image.
     bool pairs = false;

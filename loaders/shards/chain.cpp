@@ -1,25 +1,58 @@
 #include "loaders/shards/chain.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
+#include <optional>
 
 #include "core/error.h"
-#include "core/fd.h"
 #include "loaders/shards/parallel.h"
 
 namespace feedline {
 namespace {
 
-FileWindow open_window(Fd& fd, const ShardFile& shard) {
-    fd = Fd(open(shard.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (!fd) throw system_error(errno, "cannot open the shard", shard.path);
-    // Read-ahead would fetch what is jumped over.
-    posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
-    return {fd.get(), shard.path, shard.size_bytes};
+// Small records are read through, large ones jumped over: about what a disk transfers in the time of one access.
+constexpr std::uint64_t kReadThroughBytes = 32U << 10U;
+constexpr std::size_t kReadAheadBytes = 256U << 10U;
+constexpr std::size_t kSearchBytes = 1U << 20U;
+
+// Appends records from chain.end_bytes on until one would begin at `until_bytes` or later, the data end, or a header is
+// no header (a fault).
+void follow(const ChainFormat& format, FileWindow& file, std::uint64_t until_bytes, Chain& chain) {
+    const std::uint64_t from_bytes = chain.end_bytes;
+    const std::size_t before = chain.links.size();
+    NextRecord record;
+    while (chain.end_bytes < until_bytes) {
+        const std::uint64_t walked = chain.links.size() - before;
+        const bool small = walked == 0 || (chain.end_bytes - from_bytes) / walked < kReadThroughBytes;
+        const Next next = format.next(file, chain.end_bytes, small ? kReadAheadBytes : 0, record, chain.fault);
+        if (next == Next::end) chain.finished = true;
+        if (next != Next::record) return;
+        chain.links.push_back({chain.end_bytes, record.note});
+        chain.end_bytes = record.end_bytes;
+    }
+}
+
+// The first offset in [from, until) where a record seems to begin: one that is followed by another one or by the end.
+std::optional<std::uint64_t> find(const ChainFormat& format, FileWindow& file, std::uint64_t from_bytes,
+                                  std::uint64_t until_bytes) {
+    const std::uint64_t step = format.alignment_bytes();
+    const std::size_t header = format.header_bytes();
+    NextRecord record;
+    std::string what;
+    for (std::uint64_t base = (from_bytes + step - 1) / step * step; base < until_bytes; base += kSearchBytes) {
+        // A copy: looking at a candidate moves the window.
+        const std::span<const std::byte> seen = file.at(base, kSearchBytes + header - 1);
+        const std::vector<std::byte> bytes(seen.begin(), seen.end());
+        const std::uint64_t begins = std::min<std::uint64_t>(kSearchBytes, until_bytes - base);
+        for (std::uint64_t i = 0; i < begins && i + header <= bytes.size(); i += step) {
+            if (!format.may_be_header(std::span(bytes).subspan(i, header), file.size_bytes())) continue;
+            if (format.next(file, base + i, 0, record, what) != Next::record) continue;
+            if (format.next(file, record.end_bytes, 0, record, what) != Next::fault) return base + i;
+        }
+    }
+    return std::nullopt;
 }
 
 // A stretch of one shard that one thread walks.
@@ -31,16 +64,15 @@ struct Part {
 };
 
 void walk(Part& part, const ShardFile& shard, const ChainFormat& format) {
-    Fd fd;
-    FileWindow file = open_window(fd, shard);
+    FileWindow file(shard.path, shard.size_bytes);
     std::uint64_t begin = part.begin_bytes;
     if (begin > 0) {
-        const std::optional<std::uint64_t> found = format.find(file, begin, part.end_bytes);
+        const std::optional<std::uint64_t> found = find(format, file, begin, part.end_bytes);
         if (!found) return;  // the middle of one large record, or nothing that we know
         begin = *found;
     }
     part.chain.end_bytes = begin;
-    format.follow(file, part.end_bytes, part.chain);
+    follow(format, file, part.end_bytes, part.chain);
 }
 
 // Puts the parts of one shard together: what a part holds counts from where the chain before it arrives.
@@ -57,7 +89,7 @@ public:
                 if (!append(chain, part, known)) {
                     // By hand, but no further than to where the part's own walk is met.
                     const bool none = known == part.chain.links.end();
-                    format_.follow(window(), none ? part.end_bytes : known->offset_bytes, chain);
+                    follow(format_, window(), none ? part.end_bytes : known->offset_bytes, chain);
                 }
                 if (!chain.fault.empty()) get_over(chain, oddities);
             }
@@ -69,7 +101,7 @@ public:
 
 private:
     FileWindow& window() {
-        if (!window_) window_.emplace(open_window(fd_, shard_));
+        if (!window_) window_.emplace(shard_.path, shard_.size_bytes);
         return *window_;
     }
 
@@ -102,7 +134,7 @@ private:
         }
         const std::uint64_t broken_at = chain.end_bytes;
         take(chain);
-        const std::optional<std::uint64_t> next = format_.find(window(), broken_at + 1, shard_.size_bytes);
+        const std::optional<std::uint64_t> next = find(format_, window(), broken_at + 1, shard_.size_bytes);
         chain.end_bytes = next.value_or(shard_.size_bytes);
         const std::string where = fmt::format("{} at offset {}", shard_.path, broken_at);
         oddities.push_back({next ? "broken record" : "truncated shard", 1, where});
@@ -122,7 +154,6 @@ private:
     const ShardFile& shard_;
     const ChainFormat& format_;
     const ChainOptions& options_;
-    Fd fd_;
     std::optional<FileWindow> window_;
     std::vector<WalkedRecord> records_;
 };

@@ -5,9 +5,9 @@
 // shard's start arrives exactly at it; elsewhere that stretch is walked again. The result is always that of one walk.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -31,16 +31,28 @@ struct Chain {
     std::string fault;            // what is wrong there; empty: nothing
 };
 
+enum class Next { record, end, fault };
+
+struct NextRecord {
+    std::uint64_t end_bytes = 0;  // where the next one begins
+    std::uint64_t note = 0;
+};
+
 // What a format knows of its headers. Thread-safe: const members may be called from any thread at once.
 class ChainFormat {
 public:
     virtual ~ChainFormat() = default;
-    // Appends records from chain.end_bytes on until one begins at `until_bytes` or later, the data end, or a header is
-    // no header (a fault). An end of data before the end of the file is told by an end_bytes of the file's size.
-    virtual void follow(FileWindow& file, std::uint64_t until_bytes, Chain& chain) const = 0;
-    // The first offset in [from, until) where a record seems to begin.
-    virtual std::optional<std::uint64_t> find(FileWindow& file, std::uint64_t from_bytes,
-                                              std::uint64_t until_bytes) const = 0;
+    // What begins at `offset_bytes`, which is no more than the file's size: a record, the end of the data, or something
+    // that is neither (`what` says what is wrong). May read `ahead` bytes more than it needs.
+    virtual Next next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+                      std::string& what) const = 0;
+
+    // For looking into the middle of a file. Records begin at multiples of this,
+    virtual std::uint64_t alignment_bytes() const { return 1; }
+    // with a header of so many bytes,
+    virtual std::size_t header_bytes() const = 0;
+    // of which this is one, as far as it shows. Few other bytes should pass, and those at little cost.
+    virtual bool may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const = 0;
 };
 
 struct ChainOptions {

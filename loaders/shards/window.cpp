@@ -1,16 +1,24 @@
 #include "loaders/shards/window.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "core/error.h"
 
 namespace feedline {
 
-FileWindow::FileWindow(int fd, std::string path, std::uint64_t size_bytes)
-    : fd_(fd), path_(std::move(path)), size_bytes_(size_bytes) {}
+FileWindow::FileWindow(std::string path, std::uint64_t size_bytes)
+    : path_(std::move(path)),
+      fd_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)),
+      size_bytes_(size_bytes) {
+    if (!fd_) throw system_error(errno, "cannot open the shard", path_);
+    // Read-ahead would fetch what is jumped over.
+    posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_RANDOM);
+}
 
 std::span<const std::byte> FileWindow::at(std::uint64_t offset, std::size_t want, std::size_t ahead) {
     if (offset >= size_bytes_) return {};
@@ -23,8 +31,8 @@ std::span<const std::byte> FileWindow::at(std::uint64_t offset, std::size_t want
     begin_bytes_ = offset;
     held_bytes_ = 0;
     while (held_bytes_ < there) {
-        const ssize_t got =
-            pread(fd_, buffer_.data() + held_bytes_, target - held_bytes_, static_cast<off_t>(offset + held_bytes_));
+        const ssize_t got = pread(fd_.get(), buffer_.data() + held_bytes_, target - held_bytes_,
+                                  static_cast<off_t>(offset + held_bytes_));
         ++reads_;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) throw Error(ErrorKind::io, "cannot read").at(path_, offset + held_bytes_).because(errno);

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "core/fd.h"
+
 namespace feedline {
 
 class FileWindow {
 public:
-    // `fd` is not owned. `path` is for messages.
-    FileWindow(int fd, std::string path, std::uint64_t size_bytes);
+    // Opens the file, and asks the kernel for no read-ahead of its own. Throws Error{io}.
+    FileWindow(std::string path, std::uint64_t size_bytes);
 
     std::uint64_t size_bytes() const { return size_bytes_; }
     const std::string& path() const { return path_; }
@@ -26,8 +28,8 @@ public:
     std::uint64_t reads() const { return reads_; }
 
 private:
-    int fd_;
     std::string path_;
+    Fd fd_;
     std::uint64_t size_bytes_;
     std::vector<std::byte> buffer_;
     std::uint64_t begin_bytes_ = 0;  // of what buffer_ holds

@@ -3,15 +3,16 @@
 #pragma once
 
 #include "loaders/shards/chain.h"
+#include "loaders/tfrecord/framing.h"
 
 namespace feedline::tfrecord {
 
 class RecordChain final : public ChainFormat {
 public:
-    void follow(FileWindow& file, std::uint64_t until_bytes, Chain& chain) const override;
-    // Of a record that fits in the file and is followed by another header or by the end of the file.
-    std::optional<std::uint64_t> find(FileWindow& file, std::uint64_t from_bytes,
-                                      std::uint64_t until_bytes) const override;
+    Next next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+              std::string& what) const override;
+    std::size_t header_bytes() const override { return kHeaderBytes; }
+    bool may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const override;
 };
 
 }  // namespace feedline::tfrecord

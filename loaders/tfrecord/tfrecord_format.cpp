@@ -1,11 +1,13 @@
 #include "loaders/tfrecord/tfrecord_format.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "core/beginning.h"
 #include "core/error.h"
-#include "loaders/shards/beginning.h"
 #include "loaders/shards/shard_dataset.h"
 #include "loaders/tfrecord/example.h"
 #include "loaders/tfrecord/framing.h"
@@ -43,7 +45,7 @@ public:
 };
 
 bool sniff(const std::string& path) {
-    const std::vector<std::byte> header = beginning_of(path, kHeaderBytes);
+    const std::vector<std::byte> header = beginning_of(AT_FDCWD, path.c_str(), kHeaderBytes);
     return header.size() == kHeaderBytes && parse_header(std::span(header).first<kHeaderBytes>()).has_value();
 }
 

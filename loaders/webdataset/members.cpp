@@ -56,7 +56,7 @@ Next next_member(const ReadAt& read, std::uint64_t offset, std::uint64_t size_by
             member.data_bytes = at;
             member.end_bytes = at + padded(content);
             member.header = std::move(*header);
-            return Next::member;
+            return Next::record;
         }
         if (header->size_bytes > kLongestExtensionBytes) return fault("an extension header is larger than 1 MiB");
         const std::span<const std::byte> content = read(at, header->size_bytes);

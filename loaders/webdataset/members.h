@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "loaders/shards/chain.h"
 #include "loaders/webdataset/tar_header.h"
 
 namespace feedline::tar {
@@ -22,8 +23,6 @@ struct Member {
     std::uint64_t end_bytes = 0;    // where the next member begins
     Header header;                  // name and size as extensions have them
 };
-
-enum class Next { member, end, fault };
 
 // What lies at `offset` of an archive of `size_bytes`. On a fault `what` says what is wrong there. The archive ends
 // with a block of zeros, or, as some writers leave it, with the file.

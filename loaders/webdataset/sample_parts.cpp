@@ -19,9 +19,9 @@ Parts parts_of(std::span<const std::byte> record) {
     std::string key;
     tar::Member member;
     for (std::uint64_t at = 0; at < record.size(); at = member.end_bytes) {
-        const tar::Next next = tar::next_member(read, at, record.size(), member, found.problem);
-        if (next == tar::Next::end) found.problem = "the archive ends where a member should be";
-        if (next != tar::Next::member) return found;
+        const Next next = tar::next_member(read, at, record.size(), member, found.problem);
+        if (next == Next::end) found.problem = "the archive ends where a member should be";
+        if (next != Next::record) return found;
         if (!member.header.is_file()) continue;
         const std::optional<MemberName> name = split_name(member.header.name);
         if (!name) continue;

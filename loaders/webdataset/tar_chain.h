@@ -1,19 +1,22 @@
-// The members of a tar as a chain; a link's note tells to which sample a member belongs.
+// The members of a tar as a chain; a record's note tells to which sample a member belongs.
 #pragma once
 
 #include "loaders/shards/chain.h"
+#include "loaders/webdataset/tar_header.h"
 
 namespace feedline::webdataset {
 
+// The note of members that belong to no sample. Members of one sample have the same other one; only neighbours are to
+// be compared.
+constexpr std::uint64_t kNoSample = 0;
+
 class TarChain final : public ChainFormat {
 public:
-    void follow(FileWindow& file, std::uint64_t until_bytes, Chain& chain) const override;
-    // Of a ustar header at a multiple of 512 that is followed by another header, by zeros or by the end of the file.
-    std::optional<std::uint64_t> find(FileWindow& file, std::uint64_t from_bytes,
-                                      std::uint64_t until_bytes) const override;
+    Next next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+              std::string& what) const override;
+    std::uint64_t alignment_bytes() const override { return tar::kBlockBytes; }
+    std::size_t header_bytes() const override { return tar::kBlockBytes; }
+    bool may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const override;
 };
-
-// The note of members that belong to no sample.
-constexpr std::uint64_t kNoSample = 0;
 
 }  // namespace feedline::webdataset

@@ -1,11 +1,13 @@
 #include "loaders/webdataset/webdataset_format.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
+#include "core/beginning.h"
 #include "core/error.h"
-#include "loaders/shards/beginning.h"
 #include "loaders/shards/chain.h"
 #include "loaders/shards/shard_dataset.h"
 #include "loaders/webdataset/sample_parts.h"
@@ -31,7 +33,7 @@ public:
 };
 
 bool sniff(const std::string& path) {
-    const std::vector<std::byte> start = beginning_of(path, tar::kBlockBytes);
+    const std::vector<std::byte> start = beginning_of(AT_FDCWD, path.c_str(), tar::kBlockBytes);
     return start.size() == tar::kBlockBytes && tar::parse_header(std::span(start).first<tar::kBlockBytes>());
 }
 

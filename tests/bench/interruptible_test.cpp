@@ -8,6 +8,27 @@
 namespace feedline {
 namespace {
 
+// Work that does not come back until it is released, and owns what it waits for.
+class HangingWork {
+public:
+    auto hang() const {
+        return [released = released_, ended = ended_] {
+            released->get_future().wait();
+            ended->set_value();
+            return true;
+        };
+    }
+    // Returns when the work has ended.
+    void release() {
+        released_->set_value();
+        ended_->get_future().wait();
+    }
+
+private:
+    std::shared_ptr<std::promise<void>> released_ = std::make_shared<std::promise<void>>();
+    std::shared_ptr<std::promise<void>> ended_ = std::make_shared<std::promise<void>>();
+};
+
 TEST(RunInterruptibly, ReturnsWhatTheWorkReturns) {
     const Interrupt interrupt;
     EXPECT_EQ(run_interruptibly([] { return 42; }, interrupt), 42);
@@ -27,43 +48,27 @@ TEST(RunInterruptibly, RethrowsWhatTheWorkThrows) {
 
 TEST(RunInterruptibly, LeavesWorkThatHangs) {
     const auto interrupt = std::make_shared<Interrupt>();
-    const auto released = std::make_shared<std::promise<void>>();
-    const auto ended = std::make_shared<std::promise<void>>();
-    std::future<void> over = ended->get_future();
-    const auto hang = [released, ended] {
-        released->get_future().wait();
-        ended->set_value();
-        return true;
-    };
+    HangingWork work;
     const auto tick = [&] { interrupt->request(); };
     try {
-        run_interruptibly(hang, *interrupt, tick);
+        run_interruptibly(work.hang(), *interrupt, tick);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::interrupted);
     }
-    released->set_value();
-    over.wait();  // the thread lived on with what it owns
+    work.release();  // the thread lived on with what it owns
 }
 
 TEST(RunInterruptibly, LeavesWorkThatHangsWhenPatienceEnds) {
     const Interrupt interrupt;
-    const auto released = std::make_shared<std::promise<void>>();
-    const auto ended = std::make_shared<std::promise<void>>();
-    std::future<void> over = ended->get_future();
-    const auto hang = [released, ended] {
-        released->get_future().wait();
-        ended->set_value();
-        return true;
-    };
+    HangingWork work;
     try {
-        run_interruptibly(hang, interrupt, {}, 1);
+        run_interruptibly(work.hang(), interrupt, {}, 1);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::timeout);
     }
-    released->set_value();
-    over.wait();
+    work.release();
 }
 
 }  // namespace

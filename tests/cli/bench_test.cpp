@@ -194,6 +194,12 @@ TEST_F(Bench, DecodingIsPartOfThePath) {
     EXPECT_NE(ended.out.find("nothing compared"), std::string::npos) << ended.out;
 }
 
+TEST_F(Bench, CheckingWhatHasNoChecksumIsSaidToCheckNothing) {
+    const Ended ended = bench({"--crc", "all"});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_NE(ended.out.find("--crc checked nothing"), std::string::npos) << ended.out;
+}
+
 TEST_F(Bench, WhatIsNoJpegStopsTheRunOrIsSkipped) {
     const Ended stopped = bench({"--decode", "jpeg"});
     if (stopped.exit_code == 2) GTEST_SKIP() << stopped.err;

@@ -1,19 +1,14 @@
-// Loaded before the C library (LD_PRELOAD): at call FEEDLINE_TEST_READS of pread() the whole process is stopped, as by
+// Loaded before the C library: at call FEEDLINE_TEST_READS of pread() the whole process is stopped, as by
 // Ctrl-Z, and goes on a second later or more.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/types.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
-namespace {
+#include "tests/cli/counted_pread.h"
 
-using Read = ssize_t (*)(int, void*, size_t, off_t);
+namespace {
 
 // By /proc/PID/stat: "PID (name) T ...".
 bool is_stopped(const char* stat_path) {
@@ -39,20 +34,8 @@ void suspend_for_a_second() {
     if (waker > 0) ::kill(self, SIGSTOP);
 }
 
-ssize_t read_behind_a_stop(int fd, void* buffer, size_t bytes, off_t offset) {
-    static const auto real = reinterpret_cast<Read>(::dlsym(RTLD_NEXT, "pread"));
-    static std::atomic<long> left{std::strtol(std::getenv("FEEDLINE_TEST_READS"), nullptr, 10)};
-    if (left.fetch_sub(1) == 1) suspend_for_a_second();
-    return real(fd, buffer, bytes, offset);
-}
-
 }  // namespace
 
-extern "C" {
-ssize_t pread(int fd, void* buffer, size_t bytes, off_t offset) {
-    return read_behind_a_stop(fd, buffer, bytes, offset);
-}
-ssize_t pread64(int fd, void* buffer, size_t bytes, off_t offset) {
-    return read_behind_a_stop(fd, buffer, bytes, offset);
-}
+void before_read(long left) {
+    if (left == 1) suspend_for_a_second();
 }

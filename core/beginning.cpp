@@ -1,4 +1,4 @@
-#include "loaders/shards/beginning.h"
+#include "core/beginning.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -7,8 +7,8 @@
 
 namespace feedline {
 
-std::vector<std::byte> beginning_of(const std::string& path, std::size_t bytes) {
-    const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+std::vector<std::byte> beginning_of(int dir_fd, const char* name, std::size_t bytes) {
+    const Fd fd(openat(dir_fd, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     std::vector<std::byte> content(bytes);
     const ssize_t got = fd ? pread(fd.get(), content.data(), bytes, 0) : -1;
     content.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
