@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace feedline {
@@ -59,6 +60,36 @@ struct DatasetInfo {
     std::vector<Oddity> oddities;
 };
 
+// What a training job is told of a sample beside its bytes: nothing, a number, several, or text (raw bytes).
+using Label = std::variant<std::monostate, std::int64_t, std::vector<std::int64_t>, std::string>;
+
+// One of the things that a sample consists of: an image, its mask, its caption.
+struct Part {
+    std::string name;  // as a file's name would end: "jpg", "seg.png", "json"; empty: not known
+    std::span<const std::byte> bytes;
+};
+
+// A sample's record, taken apart in place: views are valid as long as the record is.
+struct SampleViews {
+    std::vector<Part> parts;  // the first is what is trained on; none: the record is broken
+    Label label;
+    std::string class_name;     // of the label, where the record tells; raw bytes
+    std::string original_path;  // of the file that it was made from, where the record tells; raw bytes
+    std::string problem;        // what is wrong with the record; empty: nothing
+};
+
+// Reads samples by the format's own library, for what lies nowhere in plain (compressed, of variable length) and as the
+// yardstick for what does. Belongs to one thread.
+class NativeReader {
+public:
+    virtual ~NativeReader() = default;
+    // Writes the record of `id`, whose extent is `extent`, to `destination`, which holds at least that many bytes.
+    // Returns how many it wrote, or -errno; -EBADMSG: the data are corrupt. Does not throw.
+    virtual std::int64_t read(SampleId id, const Extent& extent, std::span<std::byte> destination) = 0;
+    // What went wrong in the last read, in the library's words; empty: nothing to add to the error number.
+    virtual std::string problem() const { return {}; }
+};
+
 class Dataset {
 public:
     virtual ~Dataset() = default;
@@ -79,6 +110,19 @@ public:
     virtual std::string path(ShardId shard) const = 0;  // full path, raw bytes, for messages
     virtual std::string key(SampleId id) const = 0;     // unique; files: path relative to the root
     virtual std::optional<std::int64_t> label(SampleId id) const = 0;
+
+    // Whether records lie in plain in their shards. Where not, `offset_bytes` of an extent is of no file: of the stream
+    // behind the compression, say; neighbours there are neighbours in the dataset, and only a native reader has them.
+    virtual bool has_extents() const { return true; }
+    // A reader of one's own for a thread; null: the format has no other way than extents.
+    virtual std::unique_ptr<NativeReader> native_reader() const { return nullptr; }
+
+    // What a sample's record, as it was read, consists of. By default one part, the whole record.
+    virtual SampleViews views(SampleId id, std::span<const std::byte> record) const {
+        SampleViews views{.parts = {{"", record}}, .label = {}, .class_name = {}, .original_path = {}, .problem = {}};
+        if (const std::optional<std::int64_t> number = label(id)) views.label = *number;
+        return views;
+    }
 
     // The part of a sample's record, as it was read, that a decoder works on: a view into `record`, empty where the
     // record is not what the format says. The whole of it where a record is nothing but the payload.

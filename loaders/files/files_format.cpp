@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <thread>
 
 #include "core/descriptors.h"
@@ -75,6 +76,17 @@ public:
         if (top == FileIndex::kRoot) return std::nullopt;
         return static_cast<std::int64_t>(std::lower_bound(class_directories_.begin(), class_directories_.end(), top) -
                                          class_directories_.begin());
+    }
+
+    SampleViews views(SampleId id, std::span<const std::byte> record) const override {
+        SampleViews views = Dataset::views(id, record);
+        views.original_path = key(id);
+        views.parts.front().name = std::filesystem::path(views.original_path).extension().native();
+        if (!views.parts.front().name.empty()) views.parts.front().name.erase(0, 1);
+        if (const auto* number = std::get_if<std::int64_t>(&views.label)) {
+            views.class_name = info_.classes[static_cast<std::size_t>(*number)].name;
+        }
+        return views;
     }
 
 private:
