@@ -23,4 +23,19 @@ std::optional<std::uint64_t> numbered(std::string_view key, std::string_view kin
     return number;
 }
 
+std::string_view path_in(std::string_view key) {
+    constexpr std::size_t kDigits = 8;
+    const std::size_t digits = std::min(key.find_first_not_of("0123456789"), key.size());
+    if (digits < kDigits || digits >= key.size() || key[digits] != '_') return {};
+    return key.substr(digits + 1);
+}
+
+std::string ending_of(std::string_view path) {
+    const std::size_t dot = path.rfind('.');
+    const std::size_t slash = path.rfind('/');
+    const std::size_t name = slash == std::string_view::npos ? 0 : slash + 1;
+    if (dot == std::string_view::npos || dot <= name) return {};
+    return std::string(path.substr(dot + 1));
+}
+
 }  // namespace feedline::lmdb

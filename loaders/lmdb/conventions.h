@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace feedline::lmdb {
@@ -15,5 +16,10 @@ bool is_about_the_dataset(std::string_view key);
 
 // OCR sets hold image-%09d and label-%09d from 1: the number, where `key` is of `kind` "image" or "label".
 std::optional<std::uint64_t> numbered(std::string_view key, std::string_view kind);
+
+// The path in Caffe's keys, %08d_PATH; empty in others.
+std::string_view path_in(std::string_view key);
+// How a file's name ends, without the dot: "jpg"; empty where it has no ending.
+std::string ending_of(std::string_view path);
 
 }  // namespace feedline::lmdb

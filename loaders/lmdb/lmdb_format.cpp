@@ -13,6 +13,7 @@
 #include "loaders/lmdb/conventions.h"
 #include "loaders/lmdb/datum.h"
 #include "loaders/lmdb/page_tree.h"
+#include "loaders/shards/key_list.h"
 #include "loaders/shards/shard_dataset.h"
 
 namespace feedline {
@@ -20,29 +21,24 @@ namespace {
 
 using namespace lmdb;
 
-// Keys one after the other: 8 bytes a sample and their own length.
-class KeyList {
-public:
-    void add(std::string_view key) {
-        bytes_ += key;
-        ends_.push_back(bytes_.size());
-    }
-    std::string_view operator[](std::size_t i) const {
-        const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-        return std::string_view(bytes_).substr(begin, ends_[i] - begin);
-    }
-
-private:
-    std::string bytes_;
-    std::vector<std::size_t> ends_;
-};
-
 class LmdbDataset final : public ShardDataset {
 public:
-    LmdbDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys)
-        : ShardDataset(std::move(path), "lmdb", std::move(list), std::move(index)), keys_(std::move(keys)) {}
+    LmdbDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys, KeyList texts)
+        : ShardDataset(std::move(path), "lmdb", std::move(list), std::move(index)),
+          keys_(std::move(keys)),
+          texts_(std::move(texts)) {}
 
     std::string key(SampleId id) const override { return std::string(keys_[id]); }
+
+    SampleViews views(SampleId id, std::span<const std::byte> record) const override {
+        const std::optional<Datum> datum = parse_datum(record);
+        SampleViews found;
+        found.original_path = path_in(keys_[id]);
+        found.parts.push_back({ending_of(found.original_path), datum ? datum->data : record});
+        if (datum && datum->label) found.label = *datum->label;
+        if (id < texts_.size() && !texts_[id].empty()) found.label = std::string(texts_[id]);
+        return found;
+    }
 
     std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const override {
         const std::optional<Datum> datum = parse_datum(record);
@@ -51,6 +47,7 @@ public:
 
 private:
     KeyList keys_;
+    KeyList texts_;  // labels in words, of the first samples or of none; empty where a sample has none
 };
 
 bool sniff(const std::string& path) {
@@ -98,8 +95,20 @@ struct Samples {
     };
     std::vector<Sample> samples;
     KeyList keys;
-    std::uint64_t others = 0;
+    std::vector<std::string> texts;  // of the labels, by sample; or none at all
 };
+
+// The label that belongs to one of `images`, whose numbers ascend as keys do.
+void add_text(FileWindow& file, const Entry& label, std::uint64_t number, std::span<const std::uint64_t> numbers,
+              std::vector<std::string>& texts) {
+    constexpr std::uint64_t kLongestText = 1U << 20U;  // what is longer is no label
+    const auto image = std::lower_bound(numbers.begin(), numbers.end(), number);
+    if (image == numbers.end() || *image != number || label.length_bytes > kLongestText) return;
+    const std::span<const std::byte> text = file.at(label.offset_bytes, label.length_bytes);
+    texts.resize(numbers.size());
+    texts[static_cast<std::size_t>(image - numbers.begin())] =
+        std::string(reinterpret_cast<const char*>(text.data()), text.size());
+}
 
 Samples read_samples(const ShardFile& shard) {
     FileWindow file(shard.path, shard.size_bytes);
@@ -108,17 +117,18 @@ Samples read_samples(const ShardFile& shard) {
     bool pairs = false;
     Samples all;
     Samples images;
+    std::vector<std::uint64_t> numbers;  // of the images
     for_each_entry(file, meta, [&](const Entry& entry) {
         if (entry.key == "num-samples") pairs = true;
-        if (is_about_the_dataset(entry.key)) {
-            ++all.others;
-            return;
-        }
+        if (is_about_the_dataset(entry.key)) return;
         all.samples.push_back({entry.offset_bytes, entry.length_bytes});
         all.keys.add(entry.key);
-        if (numbered(entry.key, "image")) {
+        if (const std::optional<std::uint64_t> number = numbered(entry.key, "image")) {
             images.samples.push_back(all.samples.back());
             images.keys.add(entry.key);
+            numbers.push_back(*number);
+        } else if (const std::optional<std::uint64_t> of = numbered(entry.key, "label")) {
+            add_text(file, entry, *of, numbers, images.texts);
         }
     });
     if (read_meta(file).transaction != meta.transaction) {
@@ -139,6 +149,7 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
     ShardList list = data_files(path);
     ExtentIndex index;
     KeyList keys;
+    KeyList texts;
     Oddity broken{"broken shard", 0, ""};
     for (const ShardFile& shard : list.shards) {
         index.begin_shard();
@@ -147,6 +158,10 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
             for (std::size_t i = 0; i < found.samples.size(); ++i) {
                 index.add(found.samples[i].offset_bytes, found.samples[i].length_bytes);
                 keys.add(found.keys[i]);
+            }
+            if (!found.texts.empty()) {
+                while (texts.size() + found.texts.size() < keys.size()) texts.add("");
+                for (const std::string& text : found.texts) texts.add(text);
             }
         } catch (const Error& error) {
             // The tree of a damaged file leads nowhere: what it held is lost as a whole.
@@ -157,7 +172,7 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
     }
     if (broken.count > 0) list.oddities.push_back(std::move(broken));
     if (index.samples() == 0) throw Error(ErrorKind::usage, "the LMDB file holds no samples").at(path);
-    return std::make_unique<LmdbDataset>(path, std::move(list), std::move(index), std::move(keys));
+    return std::make_unique<LmdbDataset>(path, std::move(list), std::move(index), std::move(keys), std::move(texts));
 }
 
 }  // namespace feedline

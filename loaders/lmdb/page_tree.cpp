@@ -112,7 +112,6 @@ private:
             }
         } else {
             entry.offset_bytes = number * meta_.page_bytes + data_at;
-            entry.inline_value = page.subspan(data_at, length);
         }
         on_entry_(entry);
     }

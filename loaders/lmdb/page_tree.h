@@ -37,11 +37,9 @@ bool looks_like_data_file(std::span<const std::byte> start);
 Meta read_meta(FileWindow& file);
 
 struct Entry {
-    std::string_view key;
+    std::string_view key;            // valid during the call
     std::uint64_t offset_bytes = 0;  // of the value in the file
     std::uint64_t length_bytes = 0;
-    // Where it is as small as a number: the value itself; otherwise empty. Valid, like the key, during the call.
-    std::span<const std::byte> inline_value;
 };
 
 // Every entry of the main database, in the order of keys. Throws Error{corrupt} with the offset of the page that is

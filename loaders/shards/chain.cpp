@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <optional>
 
 #include "core/error.h"
@@ -29,7 +30,8 @@ void follow(const ChainFormat& format, FileWindow& file, std::uint64_t until_byt
         const Next next = format.next(file, chain.end_bytes, small ? kReadAheadBytes : 0, record, chain.fault);
         if (next == Next::end) chain.finished = true;
         if (next != Next::record) return;
-        chain.links.push_back({chain.end_bytes, record.note});
+        chain.names += record.name;
+        chain.links.push_back({chain.end_bytes, chain.names.size()});
         chain.end_bytes = record.end_bytes;
     }
 }
@@ -56,14 +58,14 @@ std::optional<std::uint64_t> find(const ChainFormat& format, FileWindow& file, s
 }
 
 // A stretch of one shard that one thread walks.
-struct Part {
+struct Stretch {
     std::size_t shard = 0;
     std::uint64_t begin_bytes = 0;
     std::uint64_t end_bytes = 0;
     Chain chain;
 };
 
-void walk(Part& part, const ShardFile& shard, const ChainFormat& format) {
+void walk(Stretch& part, const ShardFile& shard, const ChainFormat& format) {
     FileWindow file(shard.path, shard.size_bytes);
     std::uint64_t begin = part.begin_bytes;
     if (begin > 0) {
@@ -81,9 +83,10 @@ public:
     Joiner(const ShardFile& shard, const ChainFormat& format, const ChainOptions& options)
         : shard_(shard), format_(format), options_(options) {}
 
-    std::vector<WalkedRecord> join(std::span<Part> parts, std::vector<Oddity>& oddities) {
+    // The records are valid as long as the joiner is.
+    std::span<const WalkedRecord> join(std::span<Stretch> parts, std::vector<Oddity>& oddities) {
         Chain chain;
-        for (Part& part : parts) {
+        for (Stretch& part : parts) {
             while (!chain.finished && chain.end_bytes < part.end_bytes) {
                 const auto known = first_known(part, chain.end_bytes);
                 if (!append(chain, part, known)) {
@@ -96,7 +99,12 @@ public:
             part.chain = Chain{};
         }
         take(chain);
-        return std::move(records_);
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < records_.size(); ++i) {
+            records_[i].name = std::string_view(names_).substr(begin, name_ends_[i] - begin);
+            begin = name_ends_[i];
+        }
+        return records_;
     }
 
 private:
@@ -108,17 +116,22 @@ private:
     using Known = std::vector<Link>::const_iterator;
 
     // The first link of a part at `offset_bytes` or behind.
-    static Known first_known(const Part& part, std::uint64_t offset_bytes) {
+    static Known first_known(const Stretch& part, std::uint64_t offset_bytes) {
         return std::lower_bound(part.chain.links.begin(), part.chain.links.end(), offset_bytes,
                                 [](const Link& link, std::uint64_t offset) { return link.offset_bytes < offset; });
     }
 
     // False when the part does not know what begins where the chain ends.
-    static bool append(Chain& chain, const Part& part, Known known) {
+    static bool append(Chain& chain, const Stretch& part, Known known) {
         const bool record = known != part.chain.links.end() && known->offset_bytes == chain.end_bytes;
         const bool end = part.chain.end_bytes == chain.end_bytes && (part.chain.finished || !part.chain.fault.empty());
         if (!record && !end) return false;
-        chain.links.insert(chain.links.end(), known, part.chain.links.end());
+        const std::size_t names_from = known == part.chain.links.begin() ? 0 : std::prev(known)->name_end;
+        const std::size_t names_to = chain.names.size();
+        chain.names.append(part.chain.names, names_from);
+        for (; known != part.chain.links.end(); ++known) {
+            chain.links.push_back({known->offset_bytes, known->name_end - names_from + names_to});
+        }
         chain.end_bytes = part.chain.end_bytes;
         chain.finished = part.chain.finished;
         chain.fault = part.chain.fault;
@@ -144,10 +157,13 @@ private:
     void take(Chain& chain) {
         for (std::size_t i = 0; i < chain.links.size(); ++i) {
             const bool last = i + 1 == chain.links.size();
-            records_.push_back({chain.links[i].offset_bytes, last ? chain.end_bytes : chain.links[i + 1].offset_bytes,
-                                chain.links[i].note});
+            records_.push_back(
+                {chain.links[i].offset_bytes, last ? chain.end_bytes : chain.links[i + 1].offset_bytes, {}});
+            name_ends_.push_back(names_.size() + chain.links[i].name_end);
         }
+        names_ += chain.names;
         chain.links.clear();
+        chain.names.clear();
         chain.fault.clear();
     }
 
@@ -156,10 +172,12 @@ private:
     const ChainOptions& options_;
     std::optional<FileWindow> window_;
     std::vector<WalkedRecord> records_;
+    std::string names_;
+    std::vector<std::size_t> name_ends_;  // by record
 };
 
-std::vector<Part> cut(std::span<const ShardFile> shards, std::uint64_t part_bytes) {
-    std::vector<Part> parts;
+std::vector<Stretch> cut(std::span<const ShardFile> shards, std::uint64_t part_bytes) {
+    std::vector<Stretch> parts;
     for (std::size_t shard = 0; shard < shards.size(); ++shard) {
         for (std::uint64_t begin = 0; begin < shards[shard].size_bytes; begin += part_bytes) {
             parts.push_back({shard, begin, std::min(begin + part_bytes, shards[shard].size_bytes), {}});
@@ -192,7 +210,7 @@ ChainOptions chain_options(const OpenOptions& options) {
 
 std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFormat& format,
                                 const ChainOptions& options, const OnShard& on_shard) {
-    std::vector<Part> parts = cut(shards, options.part_bytes);
+    std::vector<Stretch> parts = cut(shards, options.part_bytes);
     std::atomic<std::uint64_t> found{0};
     for_each_index(parts.size(), options.threads, [&](std::size_t i) {
         walk(parts[i], shards[parts[i].shard], format);
@@ -206,8 +224,8 @@ std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFo
         std::size_t end = begin;
         while (end < parts.size() && parts[end].shard == shard) ++end;
         std::vector<Oddity> skipped;
-        on_shard(shard,
-                 Joiner(shards[shard], format, options).join(std::span(parts).subspan(begin, end - begin), skipped));
+        Joiner joiner(shards[shard], format, options);
+        on_shard(shard, joiner.join(std::span(parts).subspan(begin, end - begin), skipped));
         add_up(oddities, skipped);
         begin = end;
     }

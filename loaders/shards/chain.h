@@ -10,6 +10,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loaders/dataset.h"
@@ -18,14 +19,15 @@
 
 namespace feedline {
 
-// A record as its header tells: where it begins, and what else the format wants to remember of it.
+// A record as its header tells: where it begins, and what the format calls it.
 struct Link {
     std::uint64_t offset_bytes = 0;
-    std::uint64_t note = 0;
+    std::size_t name_end = 0;  // in Chain::names, where it begins with the end of the one before
 };
 
 struct Chain {
     std::vector<Link> links;      // ascending; each record ends where the next begins, the last at end_bytes
+    std::string names;            // one after the other
     std::uint64_t end_bytes = 0;  // where the next header should be
     bool finished = false;        // the data end there, whatever the file holds behind
     std::string fault;            // what is wrong there; empty: nothing
@@ -35,7 +37,7 @@ enum class Next { record, end, fault };
 
 struct NextRecord {
     std::uint64_t end_bytes = 0;  // where the next one begins
-    std::uint64_t note = 0;
+    std::string name;             // what it is called, where the format has names; raw bytes
 };
 
 // What a format knows of its headers. Thread-safe: const members may be called from any thread at once.
@@ -70,10 +72,10 @@ ChainOptions chain_options(const OpenOptions& options);
 struct WalkedRecord {
     std::uint64_t begin_bytes;
     std::uint64_t end_bytes;
-    std::uint64_t note;
+    std::string_view name;
 };
 
-// Called for each shard in order, with its records in order.
+// Called for each shard in order, with its records in order, which are valid during the call.
 using OnShard = std::function<void(std::size_t shard, std::span<const WalkedRecord> records)>;
 
 // Walks all shards. Returns what was skipped. Throws Error{io}, Error{changed}, and Error{corrupt} with file and offset

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #if FEEDLINE_HAVE_PROTOBUF
 #include <bit>
@@ -28,22 +29,39 @@ const Feature* Example::only(Feature::Kind kind) const {
     return found;
 }
 
-std::span<const std::byte> Example::payload() const {
+std::optional<std::span<const std::byte>> Example::payload() const {
+    if (sequence_) return std::nullopt;
     for (const std::string_view name : {"image/encoded", "image"}) {
         const Feature* feature = find(name);
         if (feature != nullptr && feature->bytes.size() == 1) return feature->bytes.front();
     }
     const Feature* feature = only(Feature::Kind::bytes);
-    return feature == nullptr ? std::span<const std::byte>{} : feature->bytes.front();
+    if (feature == nullptr) return std::nullopt;
+    return feature->bytes.front();
 }
 
-std::optional<std::int64_t> Example::label() const {
-    for (const std::string_view name : {"image/class/label", "label", "class"}) {
+std::string Example::payload_name() const {
+    constexpr std::size_t kLongest = 8;
+    std::string name(text("image/format"));
+    if (name.size() > kLongest || !std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c); })) {
+        return {};
+    }
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return static_cast<char>(tolower(c)); });
+    return name == "jpeg" ? "jpg" : name;
+}
+
+Label Example::label() const {
+    constexpr std::size_t kLongestText = 4096;  // what is longer is no name but a mask
+    for (const std::string_view name : {"image/class/label", "label", "class", "image/object/class/label"}) {
         const Feature* feature = find(name);
-        if (feature != nullptr && feature->integers.size() == 1) return feature->integers.front();
+        if (feature == nullptr) continue;
+        if (feature->integers.size() == 1) return feature->integers.front();
+        if (feature->integers.size() > 1) return feature->integers;
+        if (feature->bytes.size() == 1 && feature->bytes.front().size() <= kLongestText) return std::string(text(name));
     }
     const Feature* feature = only(Feature::Kind::integers);
-    if (feature == nullptr) return std::nullopt;
+    if (feature == nullptr) return {};
     return feature->integers.front();
 }
 
@@ -147,6 +165,7 @@ std::optional<Example> Example::parse(std::span<const std::byte> payload) {
     Example example;
     bool has_features = false;
     const bool well_formed = each_field(payload, [&](std::uint32_t tag, CodedInputStream& in) {
+        if (tag == length_delimited(2)) example.sequence_ = true;
         if (tag != length_delimited(1)) return skip(in, tag);
         has_features = true;
         std::span<const std::byte> features;

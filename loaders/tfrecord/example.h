@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "loaders/dataset.h"
+
 namespace feedline::tfrecord {
 
 struct Feature {
@@ -39,10 +41,14 @@ public:
     const Feature* find(std::string_view name) const;
 
     // What a training job would decode: `image/encoded` (TensorFlow's models), `image` (TensorFlow Datasets), else the
-    // only bytes feature of one value. Empty when there is no such one.
-    std::span<const std::byte> payload() const;
-    // `image/class/label`, `label`, `class`, else the only integer feature of one value.
-    std::optional<std::int64_t> label() const;
+    // only bytes feature of one value. It may be of no bytes. Nothing when there is no such one, and of a
+    // SequenceExample, whose data are in its lists.
+    std::optional<std::span<const std::byte>> payload() const;
+    // How a file of that payload would end, by `image/format`: "jpg", "png"; empty where it does not say.
+    std::string payload_name() const;
+    // `image/class/label`, `label`, `class` or, of an image of several things, `image/object/class/label`: a number,
+    // several or a text, as it is stored; else the only integer feature of one value.
+    Label label() const;
     // `image/filename`, `filename`, `key`.
     std::string_view file_name() const;
     std::string_view class_text() const;  // `image/class/text`
@@ -52,6 +58,7 @@ private:
     std::string_view text(std::string_view name) const;
 
     std::vector<Feature> features_;
+    bool sequence_ = false;
 };
 
 }  // namespace feedline::tfrecord

@@ -23,20 +23,41 @@ std::span<const std::byte> inside_framing(std::span<const std::byte> record) {
     return record.subspan(kHeaderBytes, record.size() - kFramingBytes);
 }
 
+std::string framing_problem(std::span<const std::byte> record) {
+    if (record.size() < kFramingBytes) return "the record is shorter than its framing";
+    const std::optional<std::uint64_t> length = parse_header(record.first<kHeaderBytes>());
+    if (!length || *length != record.size() - kFramingBytes) return "the record's length is not what it was";
+    return {};
+}
+
 class TfrecordDataset final : public ShardDataset {
 public:
     using ShardDataset::ShardDataset;
 
+    SampleViews views(SampleId /*id*/, std::span<const std::byte> record) const override {
+        SampleViews found;
+        found.problem = framing_problem(record);
+        if (!found.problem.empty()) return found;
+        const std::span<const std::byte> whole = inside_framing(record);
+        const std::optional<Example> example = Example::parse(whole);
+        const std::optional<std::span<const std::byte>> payload = example ? example->payload() : std::nullopt;
+        found.parts.push_back({payload ? example->payload_name() : "", payload.value_or(whole)});
+        if (!example) return found;
+        found.label = example->label();
+        found.class_name = example->class_text();
+        found.original_path = example->file_name();
+        return found;
+    }
+
     std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const override {
         const std::span<const std::byte> whole = inside_framing(record);
         const std::optional<Example> example = Example::parse(whole);
-        return example && !example->payload().empty() ? example->payload() : whole;
+        return example ? example->payload().value_or(whole) : whole;
     }
 
     std::string check(SampleId /*id*/, std::span<const std::byte> record) const override {
-        if (record.size() < kFramingBytes) return "the record is shorter than its framing";
-        const std::optional<std::uint64_t> length = parse_header(record.first<kHeaderBytes>());
-        if (!length || *length != record.size() - kFramingBytes) return "the record's length is not what it was";
+        std::string problem = framing_problem(record);
+        if (!problem.empty()) return problem;
         if (!footer_fits(inside_framing(record), record.last<kFooterBytes>())) {
             return "the CRC32C of the record's payload does not match";
         }

@@ -3,25 +3,46 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
 
 #include "core/error.h"
 #include "loaders/webdataset/members.h"
 #include "loaders/webdataset/naming.h"
 
 namespace feedline::webdataset {
+namespace {
 
-Parts parts_of(std::span<const std::byte> record) {
+// A number or a name, with or without the end of a line.
+Label label_of(std::span<const std::byte> content) {
+    std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+    const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
+    while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+    if (text.empty()) return {};
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc() && end == text.data() + text.size()) return number;
+    return std::string(text);
+}
+
+}  // namespace
+
+SampleViews views_of(std::span<const std::byte> record) {
     const tar::ReadAt read = [&](std::uint64_t offset, std::size_t want) {
         if (offset >= record.size()) return std::span<const std::byte>{};
         return record.subspan(offset, std::min<std::size_t>(want, record.size() - offset));
     };
-    Parts found;
+    SampleViews found;
+    std::size_t trained_on = 0;  // of the parts
+    bool annotations_only = true;
     std::string key;
     tar::Member member;
-    for (std::uint64_t at = 0; at < record.size(); at = member.end_bytes) {
+    for (std::uint64_t at = 0; at < record.size() && found.problem.empty(); at = member.end_bytes) {
         const Next next = tar::next_member(read, at, record.size(), member, found.problem);
         if (next == Next::end) found.problem = "the archive ends where a member should be";
-        if (next != Next::record) return found;
+        if (next != Next::record) break;
         if (!member.header.is_file()) continue;
         const std::optional<MemberName> name = split_name(member.header.name);
         if (!name) continue;
@@ -32,20 +53,21 @@ Parts parts_of(std::span<const std::byte> record) {
         } else if (std::any_of(found.parts.begin(), found.parts.end(), same)) {
             found.problem = fmt::format("the member {} is there twice", printable(member.header.name));
         } else {
-            found.parts.push_back(
-                {std::string(name->extension), record.subspan(member.data_bytes, member.header.size_bytes)});
-            continue;
+            const std::span<const std::byte> content = record.subspan(member.data_bytes, member.header.size_bytes);
+            if (name->extension == "cls") found.label = label_of(content);
+            const bool first = annotations_only && !is_annotation(name->extension);
+            if (first || found.parts.empty()) {
+                trained_on = found.parts.size();
+                found.original_path = member.header.name;
+            }
+            if (first) annotations_only = false;
+            found.parts.push_back({std::string(name->extension), content});
         }
-        return found;
     }
+    const auto begin = found.parts.begin();
+    const auto at = begin + static_cast<std::ptrdiff_t>(trained_on);
+    if (trained_on > 0) std::rotate(begin, at, at + 1);
     return found;
-}
-
-std::span<const std::byte> payload_of(const Parts& parts) {
-    const auto first = std::find_if(parts.parts.begin(), parts.parts.end(),
-                                    [](const Part& part) { return !is_annotation(part.name); });
-    if (first != parts.parts.end()) return first->bytes;
-    return parts.parts.empty() ? std::span<const std::byte>{} : parts.parts.front().bytes;
 }
 
 }  // namespace feedline::webdataset

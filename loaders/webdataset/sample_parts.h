@@ -5,25 +5,15 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
-#include <vector>
+
+#include "loaders/dataset.h"
 
 namespace feedline::webdataset {
 
-struct Part {
-    std::string name;  // the extension: "jpg", "cls"
-    std::span<const std::byte> bytes;
-};
-
-struct Parts {
-    std::vector<Part> parts;
-    std::string problem;  // what is wrong with the record; empty: nothing
-};
-
-// A member of another sample, a header that is no longer one and a part that is there twice are problems.
-Parts parts_of(std::span<const std::byte> record);
-
-// What a training job would decode: the first part that is no annotation, else the first. Empty where there is none.
-std::span<const std::byte> payload_of(const Parts& parts);
+// Every member is a part: first the one that is trained on, which is the first that is no annotation (else the first),
+// then the others as they stand. The label is what the part `cls` says, the path the name of the first part's member. A
+// member of another sample, a header that is no longer one and a part that is there twice are problems; the parts
+// before are there.
+SampleViews views_of(std::span<const std::byte> record);
 
 }  // namespace feedline::webdataset

@@ -1,14 +1,11 @@
-// The members of a tar as a chain; a record's note tells to which sample a member belongs.
+// The members of a tar as a chain; a record's name is the key of the sample that a member belongs to, empty where it
+// belongs to none.
 #pragma once
 
 #include "loaders/shards/chain.h"
 #include "loaders/webdataset/tar_header.h"
 
 namespace feedline::webdataset {
-
-// The note of members that belong to no sample. Members of one sample have the same other one; only neighbours are to
-// be compared.
-constexpr std::uint64_t kNoSample = 0;
 
 class TarChain final : public ChainFormat {
 public:

@@ -9,6 +9,7 @@
 #include "core/beginning.h"
 #include "core/error.h"
 #include "loaders/shards/chain.h"
+#include "loaders/shards/key_list.h"
 #include "loaders/shards/shard_dataset.h"
 #include "loaders/webdataset/sample_parts.h"
 #include "loaders/webdataset/tar_chain.h"
@@ -21,15 +22,24 @@ using namespace webdataset;
 
 class WebdatasetDataset final : public ShardDataset {
 public:
-    using ShardDataset::ShardDataset;
+    WebdatasetDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys)
+        : ShardDataset(std::move(path), "webdataset", std::move(list), std::move(index)), keys_(std::move(keys)) {}
 
-    std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const override {
-        return payload_of(parts_of(record));
+    std::string key(SampleId id) const override { return std::string(keys_[id]); }
+
+    SampleViews views(SampleId /*id*/, std::span<const std::byte> record) const override { return views_of(record); }
+
+    std::span<const std::byte> payload(SampleId id, std::span<const std::byte> record) const override {
+        const SampleViews found = views(id, record);
+        return found.parts.empty() ? std::span<const std::byte>{} : found.parts.front().bytes;
     }
 
-    std::string check(SampleId /*id*/, std::span<const std::byte> record) const override {
-        return parts_of(record).problem;
+    std::string check(SampleId id, std::span<const std::byte> record) const override {
+        return views(id, record).problem;
     }
+
+private:
+    KeyList keys_;
 };
 
 bool sniff(const std::string& path) {
@@ -45,26 +55,31 @@ public:
         const WalkedRecord* first = nullptr;
         const WalkedRecord* last = nullptr;
         const auto close = [&] {
-            if (first != nullptr) index_.add(first->begin_bytes, last->end_bytes - first->begin_bytes);
+            if (first != nullptr) {
+                index_.add(first->begin_bytes, last->end_bytes - first->begin_bytes);
+                keys_.add(first->name);
+            }
             first = nullptr;
         };
         for (const WalkedRecord& member : members) {
-            if (member.note == kNoSample) {
+            if (member.name.empty()) {
                 ++passed_over_;
                 continue;
             }
-            if (first != nullptr && first->note != member.note) close();
+            if (first != nullptr && first->name != member.name) close();
             if (first == nullptr) first = &member;
             last = &member;
         }
         close();
     }
 
-    ExtentIndex take() { return std::move(index_); }
+    ExtentIndex take_index() { return std::move(index_); }
+    KeyList take_keys() { return std::move(keys_); }
     std::uint64_t passed_over() const { return passed_over_; }
 
 private:
     ExtentIndex index_;
+    KeyList keys_;
     std::uint64_t passed_over_ = 0;
 };
 
@@ -82,13 +97,13 @@ std::unique_ptr<Dataset> WebdatasetFormat::open(const std::string& path, const O
                     [&](std::size_t /*shard*/, std::span<const WalkedRecord> members) { grouping.shard(members); });
     list.oddities.insert(list.oddities.end(), skipped.begin(), skipped.end());
     if (grouping.passed_over() > 0) list.oddities.push_back({"member of no sample", grouping.passed_over(), ""});
-    ExtentIndex index = grouping.take();
+    ExtentIndex index = grouping.take_index();
     if (index.samples() == 0) {
         throw Error(ErrorKind::usage, "no samples in these tar archives")
             .at(path)
             .advise("Members are named KEY.EXTENSION, as in 000042.jpg");
     }
-    return std::make_unique<WebdatasetDataset>(path, std::string(name()), std::move(list), std::move(index));
+    return std::make_unique<WebdatasetDataset>(path, std::move(list), std::move(index), grouping.take_keys());
 }
 
 }  // namespace feedline

@@ -113,6 +113,40 @@ TEST_F(LmdbTest, OcrSetsAreImagesOnly) {
     EXPECT_EQ(contents(*open(path_)), expected);
 }
 
+TEST_F(LmdbTest, OcrLabelsAreTheTextsOfTheirNumbers) {
+    const std::string long_text = test::pattern(5000, 3);
+    write_lmdb(path_ + "/0", {{"a", "no OCR set"}});
+    write_lmdb(path_ + "/1", {{"image-000000001", "I1"},
+                              {"image-000000003", "I3"},
+                              {"image-000000004", "I4"},
+                              {"label-000000002", "of none"},
+                              {"label-000000003", "drei"},
+                              {"label-000000004", long_text},
+                              {"num-samples", "3"}});
+    const auto dataset = open(path_);
+    ASSERT_EQ(dataset->size(), 4U);
+    EXPECT_EQ(dataset->views(0, {}).label, Label());
+    EXPECT_EQ(dataset->views(1, {}).label, Label());
+    EXPECT_EQ(dataset->views(2, {}).label, Label("drei"));
+    EXPECT_EQ(dataset->views(3, {}).label, Label(long_text));
+}
+
+TEST_F(LmdbTest, CaffesKeysHoldThePathAndItsDatumTheLabel) {
+    const std::string datum = std::string("\x08\x03\x22\x04JPEG\x28\x07\x38\x01", 12);
+    write_lmdb(path_, {{"00000000_cat/1.jpg", datum}, {"123_x.png", "raw"}});
+    const auto dataset = open(path_);
+    const std::span<const std::byte> record = std::as_bytes(std::span(datum));
+    const SampleViews found = dataset->views(0, record);
+    EXPECT_EQ(found.original_path, "cat/1.jpg");
+    ASSERT_EQ(found.parts.size(), 1U);
+    EXPECT_EQ(found.parts[0].name, "jpg");
+    EXPECT_EQ(found.parts[0].bytes.data(), dataset->payload(0, record).data());
+    if (lmdb::parse_datum(record)) {
+        EXPECT_EQ(found.label, Label(std::int64_t{7}));
+    }
+    EXPECT_EQ(dataset->views(1, record).original_path, "");
+}
+
 TEST_F(LmdbTest, KeysAboutTheDatasetAreNoSamples) {
     write_lmdb(path_, {{"0", "a"}, {"1", "b"}, {"__keys__", "k"}, {"__len__", "2"}});
     EXPECT_EQ(open(path_)->size(), 2U);

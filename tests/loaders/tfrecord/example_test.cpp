@@ -68,13 +68,13 @@ TEST_F(ExampleTest, TheCommonKeysAreFound) {
                    entry("image/class/text", bytes_feature("cat")) + entry("image/filename", bytes_feature("a/b.jpg")) +
                    entry("image/height", packed_integers({480}))));
     ASSERT_TRUE(parsed.example);
-    EXPECT_EQ(text(parsed.example->payload()), "JPEG");
-    EXPECT_EQ(parsed.example->label(), 7);
+    EXPECT_EQ(text(parsed.example->payload().value()), "JPEG");
+    EXPECT_EQ(parsed.example->label(), Label(std::int64_t{7}));
     EXPECT_EQ(parsed.example->class_text(), "cat");
     EXPECT_EQ(parsed.example->file_name(), "a/b.jpg");
     // In place: the view points into the record.
-    EXPECT_GE(text(parsed.example->payload()).data(), parsed.bytes.data());
-    EXPECT_LT(text(parsed.example->payload()).data(), parsed.bytes.data() + parsed.bytes.size());
+    EXPECT_GE(text(parsed.example->payload().value()).data(), parsed.bytes.data());
+    EXPECT_LT(text(parsed.example->payload().value()).data(), parsed.bytes.data() + parsed.bytes.size());
 }
 
 TEST_F(ExampleTest, NumbersArePackedOrNot) {
@@ -97,25 +97,46 @@ TEST_F(ExampleTest, EmptyFeaturesAndListsOccur) {
     EXPECT_EQ(parsed.example->find("nothing")->kind, Feature::Kind::empty);
     EXPECT_EQ(parsed.example->find("empty")->kind, Feature::Kind::bytes);
     EXPECT_TRUE(parsed.example->find("empty")->bytes.empty());
-    EXPECT_EQ(parsed.example->label(), 3);
-    EXPECT_TRUE(parsed.example->payload().empty());
+    EXPECT_EQ(parsed.example->label(), Label(std::int64_t{3}));
+    EXPECT_TRUE(parsed.example->payload().value().empty());
     ASSERT_EQ(parsed.example->find("blank")->bytes.size(), 1U);
 }
 
 TEST_F(ExampleTest, WithoutACommonKeyTheOnlyCandidateIsTaken) {
     const Parsed one(example_of(entry("species", packed_integers({2})) + entry("png", bytes_feature("P"))));
-    EXPECT_EQ(one.example->label(), 2);
-    EXPECT_EQ(text(one.example->payload()), "P");
+    EXPECT_EQ(one.example->label(), Label(std::int64_t{2}));
+    EXPECT_EQ(text(one.example->payload().value()), "P");
     const Parsed two(example_of(entry("a", packed_integers({2})) + entry("b", packed_integers({3})) +
                                 entry("c", bytes_feature("P")) + entry("d", bytes_feature("Q"))));
-    EXPECT_EQ(two.example->label(), std::nullopt);
-    EXPECT_TRUE(two.example->payload().empty());
+    EXPECT_EQ(two.example->label(), Label());
+    EXPECT_FALSE(two.example->payload());
+}
+
+TEST_F(ExampleTest, ALabelOfSeveralIsAListAndOneInWordsIsText) {
+    const Parsed several(example_of(entry("image/object/class/label", packed_integers({3, 4, 0}))));
+    EXPECT_EQ(several.example->label(), Label(std::vector<std::int64_t>{3, 4, 0}));
+    const Parsed words(example_of(entry("label", bytes_feature("cat"))));
+    EXPECT_EQ(words.example->label(), Label("cat"));
+    EXPECT_EQ(Parsed(example_of(entry("label", ""))).example->label(), Label());
+}
+
+TEST_F(ExampleTest, APayloadIsNamedAsItsFormatSays) {
+    const auto name = [](std::string_view format) {
+        return Parsed(example_of(entry("image/format", bytes_feature(format)))).example->payload_name();
+    };
+    EXPECT_EQ(name("JPEG"), "jpg");
+    EXPECT_EQ(name("png"), "png");
+    EXPECT_EQ(name(""), "");
+    EXPECT_EQ(name("../x"), "");
+    EXPECT_EQ(name(std::string(100, 'j')), "");
 }
 
 TEST_F(ExampleTest, ASequenceExamplesContextIsReadAndItsListsArePassedOver) {
-    const Parsed parsed(field(1, entry("label", packed_integers({1}))) + field(2, field(1, "feature lists")));
+    const Parsed parsed(field(1, entry("label", packed_integers({1})) + entry("x", bytes_feature("no payload"))) +
+                        field(2, field(1, "feature lists")));
     ASSERT_TRUE(parsed.example);
-    EXPECT_EQ(parsed.example->label(), 1);
+    EXPECT_FALSE(parsed.example->payload());
+    EXPECT_EQ(parsed.example->label(), Label(std::int64_t{1}));
 }
 
 TEST_F(ExampleTest, OtherPayloadsAreNoExample) {
@@ -140,7 +161,7 @@ TEST_F(ExampleTest, BrokenExamplesAreHarmless) {
             broken[at] = static_cast<char>(broken[at] ^ change);
             const Parsed parsed(broken);
             if (parsed.example) {
-                EXPECT_LE(parsed.example->payload().size(), broken.size());
+                EXPECT_LE(parsed.example->payload().value_or(std::span<const std::byte>{}).size(), broken.size());
             }
         }
     }

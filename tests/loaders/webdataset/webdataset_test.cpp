@@ -66,6 +66,42 @@ TEST_F(WebdatasetTest, NeighboursOfOneKeyAreASample) {
     EXPECT_EQ(dataset->info().bytes, 10 * 512U);
 }
 
+TEST_F(WebdatasetTest, EveryMemberIsAPartAndClsIsTheLabel) {
+    const auto dataset =
+        open(tar_entry({.name = "d/a.cls", .content = "7\n"}) + tar_entry({.name = "d/a.seg.png", .content = "S"}) +
+             tar_entry({.name = "d/a.json", .content = "{}"}) + pax_entry("e/" + std::string(120, 'b') + ".jpg", "B") +
+             tar_entry({.name = "e/c.txt", .content = "only"}) + tar_end());
+    ASSERT_EQ(dataset->size(), 3U);
+    EXPECT_EQ(dataset->key(0), "d/a");
+    EXPECT_EQ(dataset->key(1), "e/" + std::string(120, 'b'));
+    const SampleViews first = dataset->views(0, record(*dataset, 0));
+    ASSERT_EQ(first.parts.size(), 3U);
+    EXPECT_EQ(first.parts[0].name, "seg.png");
+    EXPECT_EQ(first.parts[1].name, "cls");
+    EXPECT_EQ(first.parts[2].name, "json");
+    EXPECT_EQ(first.parts[0].bytes.data(), dataset->payload(0, record(*dataset, 0)).data());
+    EXPECT_EQ(std::get<std::int64_t>(first.label), 7);
+    EXPECT_EQ(first.original_path, "d/a.seg.png");
+    EXPECT_EQ(first.problem, "");
+    const SampleViews second = dataset->views(1, record(*dataset, 1));
+    EXPECT_EQ(second.original_path, "e/" + std::string(120, 'b') + ".jpg");
+    EXPECT_TRUE(std::holds_alternative<std::monostate>(second.label));
+    EXPECT_EQ(dataset->views(2, record(*dataset, 2)).parts.at(0).name, "txt");
+}
+
+TEST_F(WebdatasetTest, ALabelIsANumberOrText) {
+    const auto label = [&](const std::string& content) {
+        const auto dataset = open(tar_entry({.name = "a.cls", .content = content}) + tar_end());
+        return dataset->views(0, record(*dataset, 0)).label;
+    };
+    EXPECT_EQ(label("0"), Label(std::int64_t{0}));
+    EXPECT_EQ(label(" -12\r\n"), Label(std::int64_t{-12}));
+    EXPECT_EQ(label("cat"), Label("cat"));
+    EXPECT_EQ(label("7 8"), Label("7 8"));
+    EXPECT_EQ(label("99999999999999999999"), Label("99999999999999999999"));
+    EXPECT_EQ(label("\n"), Label());
+}
+
 TEST_F(WebdatasetTest, WhatBelongsToNoSampleIsPassedOver) {
     const auto dataset =
         open(tar_entry({.name = "dir/", .type = '5'}) + tar_entry({.name = "README", .content = "r"}) +
