@@ -76,12 +76,13 @@ void check_reading(const BenchOptions& options, const Capabilities& machine) {
     }
     // An engine with one read in flight a thread takes its threads from the depth.
     const bool thread_a_read = std::any_of(options.engines.begin(), options.engines.end(), [](const std::string& name) {
-        return name == "all" || name == "pread" || name == "mmap";
+        return name == "all" || name == "pread" || name == "mmap" || name == "native";
     });
     constexpr unsigned kMostReaders = 4096;
     if (thread_a_read && options.threads == 0 && options.queue_depth > kMostReaders) {
-        refuse(fmt::format("--queue-depth {}: pread and mmap run a thread for each read in flight, and {} is the most",
-                           options.queue_depth, kMostReaders));
+        refuse(fmt::format(
+            "--queue-depth {}: pread, mmap and native run a thread for each read in flight, and {} is the most",
+            options.queue_depth, kMostReaders));
     }
     if (thread_a_read && options.threads > kMostReaders) {
         refuse(fmt::format("--threads {}: {} is the most", options.threads, kMostReaders));

@@ -5,6 +5,31 @@
 #include <utility>
 
 namespace feedline {
+namespace {
+
+// Asks the whole dataset's reader for what the slice calls by other numbers.
+class SliceReader final : public NativeReader {
+public:
+    SliceReader(std::unique_ptr<NativeReader> whole, std::span<const SampleId> ids)
+        : whole_(std::move(whole)), ids_(ids) {}
+
+    std::int64_t read(SampleId id, const Extent& extent, std::span<std::byte> destination) override {
+        return whole_->read(ids_[id], extent, destination);
+    }
+    std::string problem() const override { return whole_->problem(); }
+
+private:
+    std::unique_ptr<NativeReader> whole_;
+    std::span<const SampleId> ids_;
+};
+
+}  // namespace
+
+std::unique_ptr<NativeReader> DatasetSlice::native_reader() const {
+    std::unique_ptr<NativeReader> whole = whole_->native_reader();
+    if (whole == nullptr) return nullptr;
+    return std::make_unique<SliceReader>(std::move(whole), ids_);
+}
 
 DatasetSlice::DatasetSlice(std::shared_ptr<const Dataset> whole, std::vector<SampleId> ids)
     : whole_(std::move(whole)), ids_(std::move(ids)), info_(whole_->info()) {

@@ -22,6 +22,11 @@ public:
     std::span<const std::byte> payload(SampleId id, std::span<const std::byte> record) const override {
         return whole_->payload(ids_[id], record);
     }
+    SampleViews views(SampleId id, std::span<const std::byte> record) const override {
+        return whole_->views(ids_[id], record);
+    }
+    bool has_extents() const override { return whole_->has_extents(); }
+    std::unique_ptr<NativeReader> native_reader() const override;
     std::string check(SampleId id, std::span<const std::byte> record) const override {
         return whole_->check(ids_[id], record);
     }

@@ -116,6 +116,10 @@ std::vector<std::string> wanted_engines(const BenchOptions& options) {
     return {options.cache == CacheMode::cold ? "uring-direct" : "uring"};
 }
 
+bool has_native_reader(const std::shared_ptr<const Dataset>& dataset, const Interrupt& interrupt) {
+    return run_interruptibly([dataset] { return dataset->native_reader() != nullptr; }, interrupt);
+}
+
 // What will run on this tier; what does not apply goes to `skipped`.
 std::vector<Combination> plan_tier(const Tier& tier, const BenchOptions& options, std::vector<Skipped>& skipped,
                                    const Interrupt& interrupt) {
@@ -126,10 +130,10 @@ std::vector<Combination> plan_tier(const Tier& tier, const BenchOptions& options
         const auto skip = [&](std::string reason) {
             skipped.push_back({combination_name(tier, name, options), std::move(reason)});
         };
-        if (name == "native") {
-            skip(
-                "small files have no library of their own to read them with; use --engine auto, pread, mmap, uring or "
-                "uring-direct");
+        if (name == "native" && !has_native_reader(tier.dataset, interrupt)) {
+            skip(fmt::format(
+                "{} no library of their own to read them with; use --engine auto, pread, mmap, uring or uring-direct",
+                tier.dataset->info().packed ? "these shards have" : "small files have"));
             // Nobody who sweeps over all engines waits for what this format never has.
             skipped.back().expected = wanted.size() == 1 || options.engines.front() != "all";
             continue;

@@ -62,7 +62,7 @@ AskedBytes asked_bytes(const Dataset& dataset, const Order& order, std::uint64_t
 }
 
 bool synchronous(EngineKind kind) {
-    return kind == EngineKind::pread || kind == EngineKind::mmap;
+    return kind == EngineKind::pread || kind == EngineKind::mmap || kind == EngineKind::native;
 }
 
 }  // namespace
@@ -178,9 +178,9 @@ StagingNeed Workbench::planned_need() const {
     StagingNeed most;
     // The warm control of direct reads is their buffered twin, so both layouts must fit.
     for (const Alignment& alignment : {engine_.alignment, Alignment{}}) {
-        PlanOptions plan;
-        plan.alignment = alignment;
-        plan.slots = measured_pass(0).slots;
+        EngineSelection engine = engine_;
+        engine.alignment = alignment;
+        const PlanOptions plan = plan_options(engine, measured_pass(0).slots);
         const StagingNeed need = run_interruptibly(
             [held = dataset_, base, epochs = options_.epochs, plan] {
                 const auto order_of = [&](std::uint64_t epoch) {

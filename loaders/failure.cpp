@@ -8,7 +8,7 @@
 
 namespace feedline {
 
-Failure describe(const Completion& completion, std::uint64_t length_bytes) {
+Failure describe(const Completion& completion, std::uint64_t length_bytes, const std::string& problem) {
     const std::string leave_in_peace = "nothing may change the dataset during a run, or use --on-error skip";
     if (completion.grew) {
         return {ErrorKind::changed, "grew", fmt::format("the file grew beyond its {} bytes", length_bytes), 0,
@@ -20,6 +20,11 @@ Failure describe(const Completion& completion, std::uint64_t length_bytes) {
     }
     const int error = static_cast<int>(-completion.result);
     if (is_shortage(error)) return {ErrorKind::io, "shortage", "cannot open or read", error, "", true};
+    if (error == EBADMSG) {
+        return {ErrorKind::corrupt, "corrupt", problem.empty() ? "the sample's data are corrupt" : problem, 0,
+                "replace it, or use --on-error skip"};
+    }
+    const std::string more = problem.empty() ? "" : fmt::format(" ({})", problem);
     const auto or_skip = [&] {
         const std::string_view advice = advice_about(error);
         return advice.empty() ? std::string("use --on-error skip to go on without it")
@@ -29,8 +34,8 @@ Failure describe(const Completion& completion, std::uint64_t length_bytes) {
         case ENOENT:
         case ENOTDIR: return {ErrorKind::changed, "vanished", "the file has vanished", error, leave_in_peace};
         case EACCES:
-        case EPERM: return {ErrorKind::io, "unreadable", "cannot open", error, or_skip()};
-        default: return {ErrorKind::io, "I/O error", "cannot read", error, or_skip()};
+        case EPERM: return {ErrorKind::io, "unreadable", "cannot open" + more, error, or_skip()};
+        default: return {ErrorKind::io, "I/O error", "cannot read" + more, error, or_skip()};
     }
 }
 
@@ -48,8 +53,10 @@ Failure describe_corrupt(const std::string& what) {
             "replace it, or use --on-error skip"};
 }
 
-Error to_error(const Failure& failure, const std::string& path, std::uint64_t offset_bytes) {
-    Error error = Error(failure.error_kind, failure.message).at(path, offset_bytes).advise(failure.advice);
+Error to_error(const Failure& failure, const std::string& path, std::optional<std::uint64_t> offset_bytes) {
+    const Error plain(failure.error_kind, failure.message);
+    Error error = offset_bytes ? Error(plain).at(path, *offset_bytes).advise(failure.advice)
+                               : Error(plain).at(path).advise(failure.advice);
     if (failure.error_number != 0) return std::move(error).because(failure.error_number);
     return error;
 }

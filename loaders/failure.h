@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,14 +28,15 @@ inline bool succeeded(const Completion& completion, std::uint64_t length_bytes) 
     return completion.result == static_cast<std::int64_t>(length_bytes) && !completion.grew;
 }
 
-// Of a completion that did not succeed.
-Failure describe(const Completion& completion, std::uint64_t length_bytes);
+// Of a completion that did not succeed; `problem` is what the engine adds to it.
+Failure describe(const Completion& completion, std::uint64_t length_bytes, const std::string& problem = {});
 // Of a file that has become something else: its st_mode says what.
 Failure describe_no_file(unsigned mode);
 // Of a payload that the decoder refused.
 Failure describe_corrupt(const std::string& what);
 
-Error to_error(const Failure& failure, const std::string& path, std::uint64_t offset_bytes);
+// `offset_bytes`: where it failed in the file, as far as that can be said.
+Error to_error(const Failure& failure, const std::string& path, std::optional<std::uint64_t> offset_bytes);
 
 // Counts failures by name and keeps the first path of each. Not thread-safe.
 class FailureLog {

@@ -60,8 +60,8 @@ struct Loader::State {
           decoder(std::move(decoder_in)),
           options(checked(options_in)),
           shards(*dataset, options.engine.alignment.direct(), descriptor_budget()),
-          plan_options{.alignment = options.engine.alignment, .slots = options.slots},
-          planner(*dataset, order, plan_options, slab->bytes()),
+          planning(plan_options(options.engine, options.slots)),
+          planner(*dataset, order, planning, slab->bytes()),
           schedule(planner, *slab,
                    {.slots = options.slots,
                     .batches = batches_to_deliver(order, options),
@@ -81,7 +81,7 @@ struct Loader::State {
     std::shared_ptr<Decoder> decoder;
     LoaderOptions options;
     OpenShards shards;
-    PlanOptions plan_options;
+    PlanOptions planning;
     BatchPlanner planner;
     Schedule schedule;
     std::atomic<Nanoseconds> first_issue_ns{0};
@@ -124,7 +124,7 @@ void Loader::State::work(unsigned number) {
     if (go) {
         guarded([&] {
             if (options.replay && number == 0) {
-                BatchPlanner first(*dataset, order, plan_options, slab->bytes());
+                BatchPlanner first(*dataset, order, planning, slab->bytes());
                 worker.prepare_replay(first);
             }
             worker.run();
@@ -146,8 +146,9 @@ std::optional<Error> Loader::State::hung_read(Nanoseconds longer_than_ns) const 
     const Nanoseconds hung_ns = oldest.since_ns == 0 ? 0 : now_ns() - oldest.since_ns;
     if (hung_ns <= longer_than_ns) return std::nullopt;
     const Nanoseconds whole_ns = longer_than_ns > 0 ? longer_than_ns : hung_ns;
-    return Error(ErrorKind::timeout, fmt::format("a read has not come back for {}", format_time(whole_ns)))
-        .at(dataset->path(oldest.shard), oldest.offset_bytes)
+    const Error hung(ErrorKind::timeout, fmt::format("a read has not come back for {}", format_time(whole_ns)));
+    const std::string path = dataset->path(oldest.shard);
+    return (dataset->has_extents() ? Error(hung).at(path, oldest.offset_bytes) : Error(hung).at(path))
         .advise(fmt::format("{}Check the storage below it, or allow more with --io-timeout",
                             // Some filesystems answer a ring's reads one by one, while it hands them over.
                             is_ring(options.engine.kind) ? "It, or one that was handed over with it. " : ""));

@@ -22,9 +22,9 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 }
 
 // Whether `next` follows `run` in its shard and may be read with it.
-bool continues(const Extent& run, const Extent& next, std::uint64_t limit_bytes) {
-    return next.shard == run.shard && next.offset_bytes == run.offset_bytes + run.length_bytes &&
-           run.length_bytes + next.length_bytes <= limit_bytes;
+bool continues(const Extent& run, const Extent& next, const PlanOptions& options) {
+    return !options.one_by_one && next.shard == run.shard && next.offset_bytes == run.offset_bytes + run.length_bytes &&
+           run.length_bytes + next.length_bytes <= options.coalesce_limit_bytes;
 }
 
 // Length of the span of one batch, built record by record as BatchPlanner lays it out.
@@ -33,7 +33,7 @@ public:
     explicit SpanLength(const PlanOptions& options) : options_(options) {}
 
     void add(const Extent& extent) {
-        if (open_ && continues(run_, extent, options_.coalesce_limit_bytes)) {
+        if (open_ && continues(run_, extent, options_)) {
             run_.length_bytes += extent.length_bytes;
             return;
         }
@@ -101,6 +101,14 @@ std::uint64_t start_alignment(const Alignment& alignment) {
     return std::max<std::uint64_t>(kLineBytes, alignment.memory_bytes);
 }
 
+PlanOptions plan_options(const EngineSelection& engine, unsigned slots) {
+    PlanOptions options;
+    options.alignment = engine.alignment;
+    options.slots = slots;
+    options.one_by_one = engine.one_by_one || engine.kind == EngineKind::native;
+    return options;
+}
+
 StagingNeed staging_need(const Dataset& dataset, std::span<const Order> epochs, const PlanOptions& options) {
     return staging_need(
         dataset, [&](std::uint64_t epoch) { return epochs[epoch]; }, epochs.size(), options);
@@ -163,7 +171,7 @@ void BatchPlanner::append(std::size_t first, std::size_t count, PlannedBatch& ou
     dataset_.locate(ids, extents);
     for (std::size_t i = 0; i < count; ++i) {
         const Extent& extent = extents[i];
-        if (!out.reads.empty() && continues(out.reads.back().extent, extent, options_.coalesce_limit_bytes)) {
+        if (!out.reads.empty() && continues(out.reads.back().extent, extent, options_)) {
             out.reads.back().extent.length_bytes += extent.length_bytes;
             ++out.reads.back().samples;
         } else {

@@ -39,7 +39,11 @@ struct PlanOptions {
     Alignment alignment{};
     unsigned slots = 8;
     std::uint64_t coalesce_limit_bytes = 1U << 20U;  // a run is never longer, unless one record is
+    bool one_by_one = false;                         // no runs at all
 };
+
+// As `engine` reads.
+PlanOptions plan_options(const EngineSelection& engine, unsigned slots);
 
 // Every batch and every request in it starts on a multiple of this: on a cache line of its own, so that two workers
 // never write to one line and the kernel copies faster, or where a direct read must.

@@ -23,7 +23,7 @@ constexpr Nanoseconds kStarvedReapNs = 1'000'000;
 constexpr Nanoseconds kReapNs = 100'000'000;
 
 bool is_synchronous(EngineKind kind) {
-    return kind == EngineKind::pread || kind == EngineKind::mmap;
+    return kind == EngineKind::pread || kind == EngineKind::mmap || kind == EngineKind::native;
 }
 
 }  // namespace
@@ -40,12 +40,14 @@ EngineOptions Worker::engine_options() const {
     return {.kind = options.engine.kind,
             .queue_depth = depth,
             .alignment = options.engine.alignment,
-            .faults = options.faults};
+            .faults = options.faults,
+            .dataset = &context_.dataset};
 }
 
 void Worker::make_engine() {
     engine_ = context_.make_engine(engine_options());
     synchronous_ = is_synchronous(engine_->kind());
+    native_ = engine_->kind() == EngineKind::native;
     watched_ = context_.options.io_timeout_ns > 0 && engine_->kind() != EngineKind::null;
     depth_ = engine_->max_queue_depth();
     // While reads are being decoded as many again may be in flight.
@@ -145,11 +147,12 @@ void Worker::enqueue(const Claim& claim) {
         entry.read = index;
         since_ns_[tag] = now;
         backlog_.push_back(
-            {.source = context_.shards.source(read.extent.shard, entry.name),
+            {.source = native_ ? Source{} : context_.shards.source(read.extent.shard, entry.name),
              .offset_bytes = read.extent.offset_bytes,
              .length_bytes = read.extent.length_bytes,
              .destination = context_.slab.data() + claim.batch->plan.slab_offset_bytes + read.batch_offset_bytes,
-             .tag = tag});
+             .tag = tag,
+             .sample = claim.batch->plan.samples[read.first_sample].id});
     }
 }
 
@@ -247,7 +250,7 @@ void Worker::finish_read(BatchState& batch, std::uint32_t read, const Completion
 void Worker::accept_part(BatchState& batch, const PlannedRead& read, const Completion& completion) {
     const Failure failure = failure_of(read, completion);
     if (failure.shortage || context_.options.on_error == OnError::stop) {
-        context_.schedule.fail(to_error(failure, context_.dataset.path(read.extent.shard), read.extent.offset_bytes));
+        stop_with(failure, read.extent, 0);
         return;
     }
     if (completion.result < 0 && read.samples > 1) {
@@ -266,7 +269,8 @@ void Worker::accept_part(BatchState& batch, const PlannedRead& read, const Compl
 
 // Engines meet a directory or a pipe in place of a file with errors of all kinds.
 Failure Worker::failure_of(const PlannedRead& read, const Completion& completion) const {
-    Failure failure = describe(completion, read.extent.length_bytes);
+    const Engine& engine = beside_in_use_ ? *beside_ : *engine_;
+    Failure failure = describe(completion, read.extent.length_bytes, engine.problem());
     if (completion.result >= 0 || failure.shortage) return failure;
     std::string name;
     const Source source = context_.dataset.source(read.extent.shard, name);
@@ -282,7 +286,7 @@ void Worker::read_one_by_one(BatchState& batch, const PlannedRead& read) {
         const SampleView& view = batch.plan.samples[read.first_sample + i];
         extent.length_bytes = view.length_bytes;
         std::byte* destination = context_.slab.data() + batch.plan.slab_offset_bytes + view.offset_bytes;
-        const Completion completion = read_now(extent, destination);
+        const Completion completion = read_now(view.id, extent, destination);
         extent.offset_bytes += extent.length_bytes;
         if (!succeeded(completion, extent.length_bytes)) {
             reject(batch, read, i, describe(completion, extent.length_bytes));
@@ -306,8 +310,7 @@ void Worker::reject(BatchState& batch, const PlannedRead& read, std::uint32_t sa
     SampleView& view = batch.plan.samples[read.first_sample + sample];
     if (failure.shortage || context_.options.on_error == OnError::stop) {
         const std::uint64_t before = view.offset_bytes - batch.plan.samples[read.first_sample].offset_bytes;
-        context_.schedule.fail(
-            to_error(failure, context_.dataset.path(read.extent.shard), read.extent.offset_bytes + before));
+        stop_with(failure, read.extent, before);
         return;
     }
     batch.skipped_samples.fetch_add(1, std::memory_order_relaxed);
@@ -324,17 +327,27 @@ void Worker::reject(BatchState& batch, const PlannedRead& read, std::uint32_t sa
     totals_.failures.add(failure.name, 1, path);
 }
 
-Completion Worker::read_now(const Extent& extent, std::byte* destination) {
+void Worker::stop_with(const Failure& failure, const Extent& extent, std::uint64_t further_bytes) {
+    std::optional<std::uint64_t> offset;
+    if (context_.dataset.has_extents()) offset = extent.offset_bytes + further_bytes;
+    context_.schedule.fail(to_error(failure, context_.dataset.path(extent.shard), offset));
+}
+
+Completion Worker::read_now(SampleId sample, const Extent& extent, std::byte* destination) {
     if (!beside_) {
-        beside_ = context_.make_engine(
-            {.kind = EngineKind::pread, .queue_depth = 1, .alignment = {}, .faults = context_.options.faults});
+        beside_ = context_.make_engine({.kind = context_.dataset.has_extents() ? EngineKind::pread : EngineKind::native,
+                                        .queue_depth = 1,
+                                        .alignment = {},
+                                        .faults = context_.options.faults,
+                                        .dataset = &context_.dataset});
     }
     std::string name;
     const ReadRequest request{.source = context_.dataset.source(extent.shard, name),
                               .offset_bytes = extent.offset_bytes,
                               .length_bytes = extent.length_bytes,
                               .destination = destination,
-                              .tag = 0};
+                              .tag = 0,
+                              .sample = sample};
     oldest_.publish({now_ns(), extent.shard, extent.offset_bytes});
     while (beside_->submit(std::span(&request, 1)) == 0) {
     }
@@ -352,9 +365,13 @@ void Worker::prepare_replay(BatchPlanner& planner) {
     batch.trace.resize(batch.plan.reads.size());
     for (std::uint32_t read = 0; read < batch.plan.reads.size() && !context_.schedule.stopped(); ++read) {
         const PlannedRead& planned = batch.plan.reads[read];
-        const Completion completion = read_now(planned.extent, context_.slab.data() + planned.batch_offset_bytes);
+        const SampleId sample = batch.plan.samples[planned.first_sample].id;
+        const Completion completion =
+            read_now(sample, planned.extent, context_.slab.data() + planned.batch_offset_bytes);
+        beside_in_use_ = true;
         finish_read(batch, read, completion);
     }
+    beside_in_use_ = false;
     if (context_.schedule.stopped()) return;
     context_.schedule.open(ReplayedBatch(batch.plan, context_.slab, context_.options.slots));
 }

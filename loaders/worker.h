@@ -38,7 +38,7 @@ public:
 
     // ---- the worker's thread
     void make_engine();  // throws what the factory throws
-    // Reads batch 0 with a pread engine of its own and opens the schedule with it.
+    // Reads batch 0 with an engine of its own and opens the schedule with it.
     void prepare_replay(BatchPlanner& planner);
     // Until everything is claimed and complete, or the schedule is stopped. Failures go to the schedule; does not throw
     // them. Ends with no request in flight.
@@ -83,8 +83,10 @@ private:
     void reject(BatchState& batch, const PlannedRead& read, std::uint32_t sample, const Failure& failure);
     // Why the read failed, looking at what its file has become where the error alone does not tell.
     Failure failure_of(const PlannedRead& read, const Completion& completion) const;
-    // A blocking read beside the engine.
-    Completion read_now(const Extent& extent, std::byte* destination);
+    // Ends the run with what failed `further_bytes` into `extent`.
+    void stop_with(const Failure& failure, const Extent& extent, std::uint64_t further_bytes);
+    // A blocking read beside the engine: of `sample`, or of a run of which it is the first.
+    Completion read_now(SampleId sample, const Extent& extent, std::byte* destination);
 
     void watch_oldest();
     EngineOptions engine_options() const;
@@ -92,8 +94,10 @@ private:
     WorkerContext context_;
     unsigned number_;
     std::unique_ptr<Engine> engine_;
-    std::unique_ptr<Engine> beside_;  // pread, made when first needed
+    std::unique_ptr<Engine> beside_;  // pread, or native where there are no extents; made when first needed
+    bool beside_in_use_ = false;      // what is being finished was read by it
     bool synchronous_ = false;
+    bool native_ = false;   // opens for itself
     bool watched_ = false;  // for reads that hang; what the null engine is given never does
     std::size_t depth_ = 1;
 

@@ -15,8 +15,8 @@ namespace feedline {
 
 namespace {
 
-constexpr std::array kEngineKinds = {EngineKind::pread, EngineKind::mmap, EngineKind::uring, EngineKind::uring_direct,
-                                     EngineKind::null};
+constexpr std::array kEngineKinds = {EngineKind::pread,        EngineKind::mmap,   EngineKind::uring,
+                                     EngineKind::uring_direct, EngineKind::native, EngineKind::null};
 
 std::uint64_t align_down(std::uint64_t value, std::uint64_t alignment) {
     return value / alignment * alignment;
@@ -34,6 +34,7 @@ std::string_view to_string(EngineKind kind) {
         case EngineKind::mmap: return "mmap";
         case EngineKind::uring: return "uring";
         case EngineKind::uring_direct: return "uring-direct";
+        case EngineKind::native: return "native";
         case EngineKind::null: return "null";
     }
     return "unknown";
@@ -67,6 +68,7 @@ std::unique_ptr<Engine> make_engine(const EngineOptions& options) {
     switch (options.kind) {
         case EngineKind::pread: return make_pread_engine(options);
         case EngineKind::mmap: return make_mmap_engine(options);
+        case EngineKind::native: return make_native_engine(options);
         case EngineKind::null: return make_null_engine(options);
         case EngineKind::uring:
         case EngineKind::uring_direct:

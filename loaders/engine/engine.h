@@ -1,8 +1,8 @@
 // What every reader reduces to: an engine that moves extents into memory.
 //
 // An Engine belongs to one thread. It is asynchronous in form: submit() hands over requests, reap() collects what is
-// complete. A synchronous engine (pread, mmap) does the work inside reap(). Short reads, EINTR and EAGAIN are handled
-// inside; a completion carries a negative errno and nothing on this path throws.
+// complete. A synchronous engine (pread, mmap, native) does the work inside reap(). Short reads, EINTR and EAGAIN are
+// handled inside; a completion carries a negative errno and nothing on this path throws.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,9 @@
 
 namespace feedline {
 
-enum class EngineKind { pread, mmap, uring, uring_direct, null };
+enum class EngineKind { pread, mmap, uring, uring_direct, native, null };
 
-std::string_view to_string(EngineKind kind);          // "pread", "mmap", "uring", "uring-direct", "null"
+std::string_view to_string(EngineKind kind);          // "pread", "mmap", "uring", "uring-direct", "native", "null"
 EngineKind parse_engine_kind(std::string_view name);  // throws Error{usage}
 
 // What the layout of a batch must respect. For buffered engines all three are 1 and 0.
@@ -43,6 +43,7 @@ struct ReadRequest {
     std::uint64_t length_bytes = 0;
     std::byte* destination = nullptr;  // aligned; holds footprint().capacity_bytes
     std::uint64_t tag = 0;             // returned in the completion
+    SampleId sample = 0;               // the one that is asked for: what the native engine goes by
 };
 
 struct Completion {
@@ -90,6 +91,9 @@ public:
     // call again. Synchronous engines do at most out.size() requests a call and cannot honour the timeout inside one.
     virtual std::size_t reap(std::size_t min, std::span<Completion> out, Nanoseconds timeout_ns) = 0;
 
+    // What went wrong with the last completion that failed, in words; empty: nothing to add to its error number.
+    virtual std::string problem() const { return {}; }
+
     virtual EngineCounters counters() const = 0;
 };
 
@@ -116,12 +120,14 @@ public:
 
 struct EngineOptions {
     EngineKind kind = EngineKind::pread;
-    unsigned queue_depth = 1;     // of this engine, i.e. of one thread
-    Alignment alignment;          // from select_engine()
-    FaultHook* faults = nullptr;  // not owned
+    unsigned queue_depth = 1;          // of this engine, i.e. of one thread
+    Alignment alignment;               // from select_engine()
+    FaultHook* faults = nullptr;       // not owned
+    const Dataset* dataset = nullptr;  // native only: whose samples are read; not owned
 };
 
-// Throws Error{usage} for a depth beyond the kernel's limit, Error{unsupported, io} when the kernel refuses.
+// Throws Error{usage} for a depth beyond the kernel's limit and for a dataset without a native reader,
+// Error{unsupported, io} when the kernel refuses.
 std::unique_ptr<Engine> make_engine(const EngineOptions& options);
 
 // What a request for an engine becomes on this kernel, filesystem and dataset.
@@ -130,14 +136,17 @@ struct EngineSelection {
     Alignment alignment;
     std::string
         fallback;  // empty, or why it is not what was asked for: "uring-direct -> uring: tmpfs refuses O_DIRECT"
+    bool one_by_one = false;  // every sample is a request of its own: what the native engine needs
 };
 
 // Probes once: io_uring (compiled in, allowed by kernel, seccomp and sysctl), O_DIRECT and its alignment (statx
 // STATX_DIOALIGN, else tried) on the dataset's own filesystem. Never throws for a refusal: it falls back uring-direct
-// -> uring -> pread, mmap -> pread.
+// -> uring -> pread, mmap -> pread, native -> pread where the format has no reader of its own. A dataset without
+// extents is read by native, whatever was asked for.
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset);
 
-// Engines that this build and kernel can run at all, best first for an unknown tier; null is not among them.
+// Engines that this build and kernel can run at all, best first for an unknown tier; null is not among them, nor
+// native, which depends on the dataset.
 std::span<const EngineKind> available_engines();
 
 // Largest queue depth one engine accepts on this kernel.

@@ -14,6 +14,7 @@ inline constexpr unsigned kMaxQueueDepth = 32768;
 std::unique_ptr<Engine> make_pread_engine(const EngineOptions& options);
 std::unique_ptr<Engine> make_null_engine(const EngineOptions& options);
 std::unique_ptr<Engine> make_mmap_engine(const EngineOptions& options);
+std::unique_ptr<Engine> make_native_engine(const EngineOptions& options);
 std::unique_ptr<Engine> make_uring_engine(const EngineOptions& options);  // only in builds with liburing
 
 }  // namespace feedline

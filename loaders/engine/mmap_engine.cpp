@@ -19,10 +19,10 @@ namespace feedline {
 
 namespace {
 
-class MmapEngine final : public SynchronousEngine {
+class MmapEngine final : public OpeningEngine {
 public:
     explicit MmapEngine(const EngineOptions& options)
-        : SynchronousEngine(options), page_bytes_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
+        : OpeningEngine(options), page_bytes_(static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))) {
         install_sigbus_guard();
     }
 

@@ -11,9 +11,9 @@ namespace feedline {
 
 namespace {
 
-class PreadEngine final : public SynchronousEngine {
+class PreadEngine final : public OpeningEngine {
 public:
-    using SynchronousEngine::SynchronousEngine;
+    using OpeningEngine::OpeningEngine;
 
     EngineKind kind() const override { return EngineKind::pread; }
 

@@ -119,11 +119,22 @@ AccessAnswer KernelProbe::mapping(const Source& source) {
 
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset, SystemProbe& probe) {
     const auto fall_back = [&](EngineKind kind, std::string_view reason) {
-        return EngineSelection{kind, {}, fmt::format("{} -> {}: {}", to_string(wanted), to_string(kind), reason)};
+        return EngineSelection{kind,
+                               {},
+                               fmt::format("{} -> {}: {}", to_string(wanted), to_string(kind), reason),
+                               kind == EngineKind::native};
     };
+    if (!dataset.has_extents() && wanted != EngineKind::native && wanted != EngineKind::null) {
+        return fall_back(EngineKind::native,
+                         "the samples do not lie in their files as they are (compressed, for one), so only the "
+                         "format's own reader has them");
+    }
     switch (wanted) {
-        case EngineKind::pread:
-        case EngineKind::null: break;
+        case EngineKind::pread: break;
+        case EngineKind::null: return {wanted, {}, "", !dataset.has_extents()};
+        case EngineKind::native:
+            if (dataset.native_reader() != nullptr) return {wanted, {}, "", true};
+            return fall_back(EngineKind::pread, "this format has no reader of its own");
         case EngineKind::mmap: {
             const AccessAnswer answer = ask_dataset(dataset, probe, &SystemProbe::mapping);
             if (answer.verdict == AccessAnswer::Verdict::refused) return fall_back(EngineKind::pread, answer.reason);
@@ -139,10 +150,10 @@ EngineSelection select_engine(EngineKind wanted, const Dataset& dataset, SystemP
             if (answer.verdict == AccessAnswer::Verdict::unknown) {
                 return fall_back(EngineKind::uring, "none of the files asked for their alignment could be opened");
             }
-            return {wanted, answer.alignment, ""};
+            return {wanted, answer.alignment, "", false};
         }
     }
-    return {wanted, {}, ""};
+    return {wanted, {}, "", false};
 }
 
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset) {

@@ -13,8 +13,7 @@ namespace feedline {
 
 class SynchronousEngine : public Engine {
 public:
-    explicit SynchronousEngine(const EngineOptions& options)
-        : faults_(options.faults), opener_(options.faults), queue_(options.queue_depth) {}
+    explicit SynchronousEngine(const EngineOptions& options) : faults_(options.faults), queue_(options.queue_depth) {}
 
     unsigned max_queue_depth() const final { return static_cast<unsigned>(queue_.size()); }
     unsigned in_flight() const final { return queued_; }
@@ -36,7 +35,11 @@ public:
         // No more than asked for: the caller can hand on what is complete while the rest is still to be read.
         const std::size_t count = std::min({std::max<std::size_t>(min, 1), out.size(), std::size_t{queued_}});
         for (std::size_t i = 0; i < count; ++i) {
-            out[i] = serve(queue_[head_]);
+            out[i].tag = queue_[head_].tag;
+            out[i].grew = false;
+            out[i].issued_ns = out[i].opened_ns = now_ns();
+            serve(queue_[head_], out[i]);
+            out[i].completed_ns = now_ns();
             head_ = (head_ + 1) % queue_.size();
             --queued_;
         }
@@ -46,46 +49,47 @@ public:
     EngineCounters counters() const final { return counters_; }
 
 protected:
-    // Reads from `fd` and fills in result and grew.
-    virtual void read(int fd, const ReadRequest& request, Completion& completion) = 0;
+    // Fills in the result of `request` and, where that is not at once, when its file was open.
+    virtual void serve(const ReadRequest& request, Completion& completion) = 0;
 
     FaultHook* faults() const { return faults_; }
     EngineCounters& counts() { return counters_; }
 
 private:
-    // Opens where there is only a name, reads, and closes what was opened.
-    Completion serve(const ReadRequest& request) {
-        Completion completion;
-        completion.tag = request.tag;
-        completion.issued_ns = now_ns();
-        completion.opened_ns = completion.issued_ns;
-
-        int fd = request.source.fd;
-        const bool opened = fd < 0;
-        if (opened) {
-            fd = opener_.open(request.source, request.tag, counters_);
-            completion.opened_ns = now_ns();
-            if (fd < 0) {
-                completion.result = fd;
-                completion.completed_ns = completion.opened_ns;
-                return completion;
-            }
-        }
-        read(fd, request, completion);
-        completion.completed_ns = now_ns();
-        if (opened) {
-            ++counters_.syscalls;
-            ::close(fd);
-        }
-        return completion;
-    }
-
     FaultHook* faults_;
-    FileOpener opener_;
     std::vector<ReadRequest> queue_;
     std::size_t head_ = 0;
     unsigned queued_ = 0;
     EngineCounters counters_;
+};
+
+// One that opens where there is only a name, reads, and closes what it opened.
+class OpeningEngine : public SynchronousEngine {
+public:
+    explicit OpeningEngine(const EngineOptions& options) : SynchronousEngine(options), opener_(options.faults) {}
+
+protected:
+    // Reads from `fd` and fills in result and grew.
+    virtual void read(int fd, const ReadRequest& request, Completion& completion) = 0;
+
+    void serve(const ReadRequest& request, Completion& completion) final {
+        if (request.source.fd >= 0) {
+            read(request.source.fd, request, completion);
+            return;
+        }
+        const int fd = opener_.open(request.source, request.tag, counts());
+        completion.opened_ns = now_ns();
+        if (fd < 0) {
+            completion.result = fd;
+            return;
+        }
+        read(fd, request, completion);
+        ++counts().syscalls;
+        ::close(fd);
+    }
+
+private:
+    FileOpener opener_;
 };
 
 }  // namespace feedline
