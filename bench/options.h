@@ -93,7 +93,7 @@ struct OptionInfo {
 template <typename Options, typename Visitor>
 void visit_options(Options& o, Visitor&& visit) {
     using enum OptionGroup;
-    visit(OptionInfo{"format", "auto|files|lmdb|tfrecord|webdataset", "format of the datasets", what}, o.format);
+    visit(OptionInfo{"format", "auto|files|lmdb|pth|tfrecord|webdataset", "format of the datasets", what}, o.format);
     visit(OptionInfo{"workload", "NAME",
                      "published workload to emulate: fixes batch size and step time; `help` lists them", what,
                      "none: the pure loading rate", false, false, list_workloads},

@@ -2,11 +2,12 @@
 
 #if FEEDLINE_HAVE_ISAL
 #include <isa-l/crc.h>
-#endif
 
 #include <algorithm>
-#include <array>
 #include <limits>
+#else
+#include "core/crc_table.h"
+#endif
 
 namespace feedline {
 
@@ -34,27 +35,12 @@ bool crc32c_is_fast() {
 
 namespace {
 
-constexpr std::array<std::uint32_t, 256> make_table() {
-    constexpr std::uint32_t kReflectedPolynomial = 0x82f63b78;
-    std::array<std::uint32_t, 256> table{};
-    for (std::uint32_t byte = 0; byte < table.size(); ++byte) {
-        std::uint32_t crc = byte;
-        for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1U) ^ ((crc & 1U) != 0 ? kReflectedPolynomial : 0);
-        table[byte] = crc;
-    }
-    return table;
-}
-
-constexpr std::array<std::uint32_t, 256> kTable = make_table();
+constexpr CrcTable kTable = make_crc_table(0x82f63b78);
 
 }  // namespace
 
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc) {
-    std::uint32_t state = ~crc;
-    for (const std::byte byte : bytes) {
-        state = (state >> 8U) ^ kTable[(state ^ std::to_integer<std::uint32_t>(byte)) & 0xffU];
-    }
-    return ~state;
+    return crc_by_table(kTable, bytes, crc);
 }
 
 bool crc32c_is_fast() {

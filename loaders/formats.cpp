@@ -10,6 +10,7 @@
 #include "loaders/files/files_format.h"
 #include "loaders/lmdb/lmdb_format.h"
 #include "loaders/missing.h"
+#include "loaders/pth/pth_format.h"
 #include "loaders/tfrecord/tfrecord_format.h"
 #include "loaders/webdataset/webdataset_format.h"
 
@@ -19,9 +20,10 @@ namespace {
 // Adding a format: its header above, one line here, its sources in CMakeLists.txt.
 const FilesFormat kFiles;
 const LmdbFormat kLmdb;
+const PthFormat kPth;
 const TfrecordFormat kTfrecord;
 const WebdatasetFormat kWebdataset;
-constexpr std::array<const Format*, 4> kFormats = {&kFiles, &kLmdb, &kTfrecord, &kWebdataset};
+constexpr std::array<const Format*, 5> kFormats = {&kFiles, &kLmdb, &kPth, &kTfrecord, &kWebdataset};
 
 std::string known_names() {
     std::string names = "auto";

@@ -7,6 +7,7 @@
 #if FEEDLINE_HAVE_LMDB
 #include "tests/loaders/lmdb/lmdb_writer.h"
 #endif
+#include "tests/loaders/pth/pth_lab.h"
 #include "tests/loaders/tfrecord/tfrecord_lab.h"
 #include "tests/loaders/webdataset/tar_lab.h"
 #include "tests/testutil/temp_dir.h"
@@ -36,6 +37,18 @@ void write_tfrecord(const std::string& path, const std::vector<std::string>& pay
     write_shards(
         payloads, a_shard, [&](std::string& shard, std::size_t i) { shard += framed(payloads[i]); },
         [&](std::size_t shard) { return fmt::format("{}/t-{:05}-of-{:05}.tfrecord", path, shard, shards); });
+}
+
+void write_pth(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    for (std::size_t first = 0; first < payloads.size(); first += a_shard) {
+        PackedText packed;
+        for (std::size_t i = first; i < std::min(first + a_shard, payloads.size()); ++i) {
+            packed.payloads.push_back(payloads[i]);
+            packed.labels.push_back(static_cast<std::int64_t>(i % 10));
+            packed.keys.push_back(fmt::format("{:08}.bin", i));
+        }
+        write_file(fmt::format("{}/p-{:05}.pth", path, first / a_shard), packed_pth(packed));
+    }
 }
 
 void write_webdataset(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
@@ -68,6 +81,7 @@ std::span<const FormatMaker> format_makers() {
 #if FEEDLINE_HAVE_LMDB
         FormatMaker{"lmdb", write_lmdb_shards, false, false},
 #endif
+        FormatMaker{"pth", write_pth, false, false},
         FormatMaker{"tfrecord", write_tfrecord, true},
         FormatMaker{"webdataset", write_webdataset},
     };
