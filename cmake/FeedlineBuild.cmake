@@ -10,6 +10,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 option(FEEDLINE_WERROR "Treat warnings as errors" ON)
+option(FEEDLINE_FUZZ "Build the fuzzers of tests/fuzz; with clang and FEEDLINE_SANITIZE=fuzzer-no-link,... (preset fuzz)" OFF)
 set(FEEDLINE_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them: address,undefined or thread")
 
 # -Wrestrict: g++ 12 reports std::string::insert and operator+ falsely (GCC bugs 105329, 105651).
@@ -17,7 +18,8 @@ add_library(feedline_settings INTERFACE)
 target_include_directories(feedline_settings INTERFACE ${PROJECT_SOURCE_DIR})
 target_compile_options(
   feedline_settings
-  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Woverloaded-virtual;-Wno-restrict>
+  INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Woverloaded-virtual>
+            $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
             $<$<AND:$<BOOL:${FEEDLINE_WERROR}>,$<COMPILE_LANGUAGE:CXX>>:-Werror>)
 if(FEEDLINE_SANITIZE)
   target_compile_options(feedline_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${FEEDLINE_SANITIZE};-fno-omit-frame-pointer;-fno-sanitize-recover=all>)
