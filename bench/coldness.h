@@ -103,6 +103,8 @@ private:
 };
 
 // Distinct pages times the page size, for all samples of the dataset, or for these (in any order, repeated or not).
+// Where samples do not lie in their files as they are (no extents): all of the files, or as much of them as these
+// samples are of all.
 std::uint64_t logical_bytes(const Dataset& dataset);
 std::uint64_t logical_bytes(const Dataset& dataset, std::span<const SampleId> ids);
 

@@ -114,7 +114,8 @@ void visit_options(Options& o, Visitor&& visit) {
 
     visit(OptionInfo{"engine", "NAME,...",
                      "auto, pread, mmap, uring or uring-direct: any of them reads any format; native: the format's own "
-                     "library (none for files); a comma list or `all` measures one after the other",
+                     "library or a reader of ours without index (none for files), and what is compressed; a comma list "
+                     "or `all` measures one after the other",
                      reading},
           o.engines);
     visit(OptionInfo{"queue-depth", "N", "reads in flight, over all threads", reading, "by engine"}, o.queue_depth);

@@ -1,5 +1,8 @@
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -9,6 +12,19 @@ namespace feedline {
 namespace {
 
 constexpr std::size_t kSamplesAtATime = 65'536;
+
+// Of all files, where extents do not say what is read of them.
+std::uint64_t files_in_blocks(const Dataset& dataset, std::uint64_t block_bytes) {
+    std::uint64_t blocks = 0;
+    std::string scratch;
+    for (std::uint64_t shard = 0; shard < dataset.info().shards; ++shard) {
+        const Source source = dataset.source(static_cast<ShardId>(shard), scratch);
+        struct stat st {};
+        const int result = source.fd >= 0 ? ::fstat(source.fd, &st) : ::fstatat(source.dir_fd, source.name, &st, 0);
+        if (result == 0) blocks += (static_cast<std::uint64_t>(st.st_size) + block_bytes - 1) / block_bytes;
+    }
+    return blocks * block_bytes;
+}
 
 }  // namespace
 
@@ -46,6 +62,11 @@ std::uint64_t PageCount::pages() {
 }
 
 std::uint64_t bytes_in_blocks(const Dataset& dataset, std::span<const SampleId> ids, std::uint64_t block_bytes) {
+    if (!dataset.has_extents()) {
+        const double share =
+            static_cast<double>(ids.size()) / static_cast<double>(std::max<std::uint64_t>(dataset.size(), 1));
+        return static_cast<std::uint64_t>(share * static_cast<double>(files_in_blocks(dataset, block_bytes)));
+    }
     PageCount count(block_bytes);
     std::vector<Extent> extents;
     for (std::size_t first = 0; first < ids.size(); first += kSamplesAtATime) {
@@ -58,6 +79,7 @@ std::uint64_t bytes_in_blocks(const Dataset& dataset, std::span<const SampleId> 
 }
 
 std::uint64_t bytes_in_blocks(const Dataset& dataset, std::uint64_t block_bytes) {
+    if (!dataset.has_extents()) return files_in_blocks(dataset, block_bytes);
     const std::uint64_t samples = dataset.size();
     // A file a sample: no two share a page, and nothing need be remembered of a million of them.
     const bool file_a_sample = dataset.info().shards == samples;

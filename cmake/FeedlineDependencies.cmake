@@ -26,7 +26,7 @@ function(feedline_optional name found with without)
   endif()
 endfunction()
 
-foreach(part URING JPEG ISAL HDF5 LMDB PROTOBUF BENCHMARK CUDA CUBLAS)
+foreach(part URING JPEG ISAL HDF5 LMDB PROTOBUF ZLIB BENCHMARK CUDA CUBLAS)
   set(FEEDLINE_WITH_${part} AUTO CACHE STRING "AUTO, ON or OFF")
   set_property(CACHE FEEDLINE_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
@@ -57,6 +57,9 @@ feedline_optional(LMDB "${LMDB_FOUND}" "LMDB ${LMDB_VERSION}: writes what the te
 find_package(Protobuf QUIET)
 feedline_optional(PROTOBUF "${Protobuf_FOUND}" "protobuf ${Protobuf_VERSION}: looking into tf.train.Example"
                   "TFRecord payloads are taken whole, Examples are not looked into (Debian: libprotobuf-dev protobuf-compiler)")
+find_package(ZLIB QUIET)
+feedline_optional(ZLIB "${ZLIB_FOUND}" "zlib ${ZLIB_VERSION_STRING}: compressed TFRecord shards and tar archives"
+                  "compressed TFRecord shards and tar archives are refused (Debian: zlib1g-dev)")
 find_package(benchmark QUIET)
 feedline_optional(BENCHMARK "${benchmark_FOUND}" "Google Benchmark ${benchmark_VERSION}: bench/micro"
                   "bench/micro is not built (Debian: libbenchmark-dev)")

@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -6,6 +7,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/lfs_pointer.h"
 #include "loaders/dataset.h"
 #include "loaders/files/files_format.h"
 #include "loaders/lmdb/lmdb_format.h"
@@ -44,10 +46,16 @@ const Format& detect(const std::string& path) {
     if (best != nullptr) return *best;
     struct stat st {};
     if (stat(path.c_str(), &st) != 0) throw cannot_find_dataset(path, errno);
+    if (S_ISREG(st.st_mode) && may_be_lfs_pointer(static_cast<std::uint64_t>(st.st_size)) &&
+        is_lfs_pointer(AT_FDCWD, path.c_str())) {
+        throw Error(ErrorKind::corrupt, "a Git LFS pointer instead of data")
+            .at(path)
+            .advise("Fetch it with git lfs pull");
+    }
     throw Error(ErrorKind::usage, S_ISDIR(st.st_mode) ? "no known dataset format in this directory"
                                                       : "this file is of no known dataset format")
         .at(path)
-        .advise("A directory of files is needed (formats: " + known_names() + ")");
+        .advise("Formats: " + known_names() + "; a folder of any files is read as files");
 }
 
 }  // namespace

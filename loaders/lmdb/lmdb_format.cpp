@@ -30,6 +30,9 @@ public:
 
     std::string key(SampleId id) const override { return std::string(keys_[id]); }
 
+    // Without liblmdb there is none: reading forwards is not how anybody reads an LMDB file.
+    std::unique_ptr<NativeReader> native_reader() const override { return nullptr; }
+
     SampleViews views(SampleId id, std::span<const std::byte> record) const override {
         const std::optional<Datum> datum = parse_datum(record);
         SampleViews found;

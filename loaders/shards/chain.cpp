@@ -1,5 +1,6 @@
 #include "loaders/shards/chain.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,7 +8,9 @@
 #include <iterator>
 #include <optional>
 
+#include "core/beginning.h"
 #include "core/error.h"
+#include "loaders/shards/compressed_chain.h"
 #include "loaders/shards/parallel.h"
 
 namespace feedline {
@@ -20,7 +23,7 @@ constexpr std::size_t kSearchBytes = 1U << 20U;
 
 // Appends records from chain.end_bytes on until one would begin at `until_bytes` or later, the data end, or a header is
 // no header (a fault).
-void follow(const ChainFormat& format, FileWindow& file, std::uint64_t until_bytes, Chain& chain) {
+void follow(const ChainFormat& format, Window& file, std::uint64_t until_bytes, Chain& chain) {
     const std::uint64_t from_bytes = chain.end_bytes;
     const std::size_t before = chain.links.size();
     NextRecord record;
@@ -37,7 +40,7 @@ void follow(const ChainFormat& format, FileWindow& file, std::uint64_t until_byt
 }
 
 // The first offset in [from, until) where a record seems to begin: one that is followed by another one or by the end.
-std::optional<std::uint64_t> find(const ChainFormat& format, FileWindow& file, std::uint64_t from_bytes,
+std::optional<std::uint64_t> find(const ChainFormat& format, Window& file, std::uint64_t from_bytes,
                                   std::uint64_t until_bytes) {
     const std::uint64_t step = format.alignment_bytes();
     const std::size_t header = format.header_bytes();
@@ -62,10 +65,18 @@ struct Stretch {
     std::size_t shard = 0;
     std::uint64_t begin_bytes = 0;
     std::uint64_t end_bytes = 0;
-    Chain chain;
+    std::shared_ptr<AccessPoints> access = nullptr;  // compressed: the whole shard is one stretch,
+    std::uint64_t fault_bytes = 0;                   // and where in the file its fault is
+    Chain chain = {};
 };
 
 void walk(Stretch& part, const ShardFile& shard, const ChainFormat& format) {
+    if (part.access != nullptr) {
+        CompressedChain walked = walk_compressed(shard, format, *part.access);
+        part.chain = std::move(walked.chain);
+        part.fault_bytes = walked.file_bytes;
+        return;
+    }
     FileWindow file(shard.path, shard.size_bytes);
     std::uint64_t begin = part.begin_bytes;
     if (begin > 0) {
@@ -99,16 +110,25 @@ public:
             part.chain = Chain{};
         }
         take(chain);
-        std::size_t begin = 0;
-        for (std::size_t i = 0; i < records_.size(); ++i) {
-            records_[i].name = std::string_view(names_).substr(begin, name_ends_[i] - begin);
-            begin = name_ends_[i];
+        return named();
+    }
+
+    // Of a compressed shard, behind whose first fault nothing is to be had.
+    std::span<const WalkedRecord> take_whole(Stretch& part, std::vector<Oddity>& oddities) {
+        if (!part.chain.fault.empty()) {
+            if (!options_.skip_corrupt) {
+                throw Error(ErrorKind::corrupt, part.chain.fault)
+                    .at(shard_.path, part.fault_bytes)
+                    .advise("With --on-error skip what stands before is read");
+            }
+            oddities.push_back({"truncated shard", 1, fmt::format("{} at offset {}", shard_.path, part.fault_bytes)});
         }
-        return records_;
+        take(part.chain);
+        return named();
     }
 
 private:
-    FileWindow& window() {
+    Window& window() {
         if (!window_) window_.emplace(shard_.path, shard_.size_bytes);
         return *window_;
     }
@@ -153,6 +173,15 @@ private:
         oddities.push_back({next ? "broken record" : "truncated shard", 1, where});
     }
 
+    std::span<const WalkedRecord> named() {
+        std::size_t begin = 0;
+        for (std::size_t i = 0; i < records_.size(); ++i) {
+            records_[i].name = std::string_view(names_).substr(begin, name_ends_[i] - begin);
+            begin = name_ends_[i];
+        }
+        return records_;
+    }
+
     // Moves the chain's records, each of which ends where the next begins, to the result.
     void take(Chain& chain) {
         for (std::size_t i = 0; i < chain.links.size(); ++i) {
@@ -176,11 +205,29 @@ private:
     std::vector<std::size_t> name_ends_;  // by record
 };
 
-std::vector<Stretch> cut(std::span<const ShardFile> shards, std::uint64_t part_bytes) {
+bool is_compressed(const ShardFile& shard, const ChainFormat& format) {
+    const std::vector<std::byte> start = beginning_of(AT_FDCWD, shard.path.c_str(), format.header_bytes());
+    return looks_compressed(start) &&
+           (start.size() < format.header_bytes() || !format.may_be_header(start, shard.size_bytes));
+}
+
+// In the order of shards and of their bytes.
+std::vector<Stretch> cut(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options) {
+    std::vector<char> compressed(shards.size(), 0);
+    for_each_index(shards.size(), options.threads,
+                   [&](std::size_t shard) { compressed[shard] = is_compressed(shards[shard], format) ? 1 : 0; });
+    const auto many = static_cast<std::uint64_t>(std::count(compressed.begin(), compressed.end(), 1));
     std::vector<Stretch> parts;
     for (std::size_t shard = 0; shard < shards.size(); ++shard) {
-        for (std::uint64_t begin = 0; begin < shards[shard].size_bytes; begin += part_bytes) {
-            parts.push_back({shard, begin, std::min(begin + part_bytes, shards[shard].size_bytes), {}});
+        const std::uint64_t size = shards[shard].size_bytes;
+        if (compressed[shard] != 0) {
+            if (!can_inflate()) throw no_zlib(shards[shard].path);
+            parts.push_back(
+                {shard, 0, size, std::make_shared<AccessPoints>(options.window_budget_bytes / many), 0, {}});
+            continue;
+        }
+        for (std::uint64_t begin = 0; begin < size; begin += options.part_bytes) {
+            parts.push_back({shard, begin, std::min(begin + options.part_bytes, size), nullptr, 0, {}});
         }
     }
     return parts;
@@ -208,9 +255,9 @@ ChainOptions chain_options(const OpenOptions& options) {
     return how;
 }
 
-std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFormat& format,
-                                const ChainOptions& options, const OnShard& on_shard) {
-    std::vector<Stretch> parts = cut(shards, options.part_bytes);
+WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
+                         const OnShard& on_shard) {
+    std::vector<Stretch> parts = cut(shards, format, options);
     std::atomic<std::uint64_t> found{0};
     for_each_index(parts.size(), options.threads, [&](std::size_t i) {
         walk(parts[i], shards[parts[i].shard], format);
@@ -218,18 +265,22 @@ std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFo
         const std::uint64_t records = found.fetch_add(here) + here;
         if (options.progress != nullptr) options.progress(records, options.progress_context);
     });
-    std::vector<Oddity> oddities;
+    WalkedShards walked;
+    walked.access.resize(shards.size());
     std::size_t begin = 0;
     for (std::size_t shard = 0; shard < shards.size(); ++shard) {
         std::size_t end = begin;
         while (end < parts.size() && parts[end].shard == shard) ++end;
+        const std::span<Stretch> own = std::span(parts).subspan(begin, end - begin);
         std::vector<Oddity> skipped;
         Joiner joiner(shards[shard], format, options);
-        on_shard(shard, joiner.join(std::span(parts).subspan(begin, end - begin), skipped));
-        add_up(oddities, skipped);
+        const bool compressed = !own.empty() && own.front().access != nullptr;
+        on_shard(shard, compressed ? joiner.take_whole(own.front(), skipped) : joiner.join(own, skipped));
+        if (compressed) walked.access[shard] = std::move(own.front().access);
+        add_up(walked.oddities, skipped);
         begin = end;
     }
-    return oddities;
+    return walked;
 }
 
 }  // namespace feedline

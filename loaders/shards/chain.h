@@ -8,12 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "loaders/dataset.h"
+#include "loaders/shards/inflate.h"
 #include "loaders/shards/shard_list.h"
 #include "loaders/shards/window.h"
 
@@ -45,8 +47,9 @@ class ChainFormat {
 public:
     virtual ~ChainFormat() = default;
     // What begins at `offset_bytes`, which is no more than the file's size: a record, the end of the data, or something
-    // that is neither (`what` says what is wrong). May read `ahead` bytes more than it needs.
-    virtual Next next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+    // that is neither (`what` says what is wrong). Looks at nothing before `offset_bytes`; may read `ahead` bytes more
+    // than it needs.
+    virtual Next next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
                       std::string& what) const = 0;
 
     // For looking into the middle of a file. Records begin at multiples of this,
@@ -60,7 +63,9 @@ public:
 struct ChainOptions {
     unsigned threads = 64;                  // a header is a random read: as many at once as a disk's queue is deep
     std::uint64_t part_bytes = 64U << 20U;  // what one thread walks at a time
-    bool skip_corrupt = false;              // go on behind what is broken and count it, instead of throwing
+    // What may be kept of all compressed shards together to begin in their middle.
+    std::uint64_t window_budget_bytes = 64U << 20U;
+    bool skip_corrupt = false;  // go on behind what is broken and count it, instead of throwing
     void (*progress)(std::uint64_t records, void* context) = nullptr;  // from any thread, one call at a time or several
     void* progress_context = nullptr;
 };
@@ -78,9 +83,16 @@ struct WalkedRecord {
 // Called for each shard in order, with its records in order, which are valid during the call.
 using OnShard = std::function<void(std::size_t shard, std::span<const WalkedRecord> records)>;
 
-// Walks all shards. Returns what was skipped. Throws Error{io}, Error{changed}, and Error{corrupt} with file and offset
-// of the first fault, by shard, unless it is to be skipped.
-std::vector<Oddity> walk_shards(std::span<const ShardFile> shards, const ChainFormat& format,
-                                const ChainOptions& options, const OnShard& on_shard);
+struct WalkedShards {
+    std::vector<Oddity> oddities;  // what was skipped
+    // Of shards that are compressed, where one can begin to inflate them; null for others. By shard.
+    std::vector<std::shared_ptr<const AccessPoints>> access;
+};
+
+// Walks all shards; compressed ones once through, with offsets in what they inflate to. Throws Error{io},
+// Error{changed}, Error{corrupt} with file and offset of the first fault, by shard, unless it is to be skipped, and
+// Error{unsupported} for compressed shards in a build without zlib.
+WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
+                         const OnShard& on_shard);
 
 }  // namespace feedline

@@ -3,12 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
+
+#include "loaders/shards/stream_reader.h"
 
 namespace feedline {
 
-ShardDataset::ShardDataset(std::string path, std::string format, ShardList list, ExtentIndex index)
-    : shards_(std::move(list.shards)), index_(std::move(index)) {
+ShardDataset::ShardDataset(std::string path, std::string format, ShardList list, ExtentIndex index,
+                           std::vector<std::shared_ptr<const AccessPoints>> access)
+    : shards_(std::move(list.shards)),
+      index_(std::move(index)),
+      access_(std::move(access)),
+      compressed_(std::any_of(access_.begin(), access_.end(), [](const auto& points) { return points != nullptr; })) {
     info_.path = std::move(path);
     info_.format = std::move(format);
     info_.samples = index_.samples();
@@ -17,6 +24,10 @@ ShardDataset::ShardDataset(std::string path, std::string format, ShardList list,
     info_.max_length_bytes = index_.max_length_bytes();
     info_.packed = true;
     info_.oddities = std::move(list.oddities);
+}
+
+std::unique_ptr<NativeReader> ShardDataset::native_reader() const {
+    return std::make_unique<StreamReader>(shards_, access_);
 }
 
 Source ShardDataset::source(ShardId shard, std::string& /*scratch*/) const {

@@ -6,13 +6,14 @@
 
 namespace feedline::tfrecord {
 
-Next RecordChain::next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+Next RecordChain::next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
                        std::string& what) const {
     const std::uint64_t left = file.size_bytes() - offset_bytes;
     if (left == 0) return Next::end;
     const std::span<const std::byte> bytes = file.at(offset_bytes, kHeaderBytes, ahead);
+    if (bytes.empty()) return Next::end;
     if (bytes.size() < kHeaderBytes) {
-        what = fmt::format("the file ends inside a record's header, of which {} bytes are there", left);
+        what = fmt::format("the file ends inside a record's header, of which {} bytes are there", bytes.size());
         return Next::fault;
     }
     const std::optional<std::uint64_t> length = parse_header(bytes.first<kHeaderBytes>());

@@ -9,7 +9,7 @@ namespace feedline::tfrecord {
 
 class RecordChain final : public ChainFormat {
 public:
-    Next next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+    Next next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
               std::string& what) const override;
     std::size_t header_bytes() const override { return kHeaderBytes; }
     bool may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const override;

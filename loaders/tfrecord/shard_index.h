@@ -1,6 +1,7 @@
 // Where the records of TFRecord shards lie, found by reading their headers.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace feedline::tfrecord {
 struct ShardIndex {
     ExtentIndex extents;  // header and footer belong to the record, so that neighbours touch
     std::vector<Oddity> oddities;
+    std::vector<std::shared_ptr<const AccessPoints>> access;  // of compressed shards, as walk_shards() gives it
 };
 
 // Throws what walk_shards() throws.

@@ -65,9 +65,17 @@ public:
     }
 };
 
+bool is_header(std::span<const std::byte> start) {
+    return start.size() == kHeaderBytes && parse_header(start.first<kHeaderBytes>()).has_value();
+}
+
 bool sniff(const std::string& path) {
-    const std::vector<std::byte> header = beginning_of(AT_FDCWD, path.c_str(), kHeaderBytes);
-    return header.size() == kHeaderBytes && parse_header(std::span(header).first<kHeaderBytes>()).has_value();
+    const std::vector<std::byte> start = beginning_of(AT_FDCWD, path.c_str(), kHeaderBytes);
+    if (is_header(start)) return true;
+    if (!looks_compressed(start)) return false;
+    // What cannot be looked into is taken by its name, to be refused for what it is.
+    if (!can_inflate()) return path.find("tfrecord", path.rfind('/') + 1) != std::string::npos;
+    return is_header(inflated_beginning(path, kHeaderBytes));
 }
 
 }  // namespace
@@ -81,7 +89,8 @@ std::unique_ptr<Dataset> TfrecordFormat::open(const std::string& path, const Ope
     ShardIndex index = index_shards(list.shards, chain_options(options));
     if (index.extents.samples() == 0) throw Error(ErrorKind::usage, "the dataset holds no records").at(path);
     std::move(index.oddities.begin(), index.oddities.end(), std::back_inserter(list.oddities));
-    return std::make_unique<TfrecordDataset>(path, std::string(name()), std::move(list), std::move(index.extents));
+    return std::make_unique<TfrecordDataset>(path, std::string(name()), std::move(list), std::move(index.extents),
+                                             std::move(index.access));
 }
 
 }  // namespace feedline

@@ -30,6 +30,7 @@ Next next_member(const ReadAt& read, std::uint64_t offset, std::uint64_t size_by
         const std::uint64_t left = at < size_bytes ? size_bytes - at : 0;
         if (left == 0 && !extended) return Next::end;
         const std::span<const std::byte> bytes = read(at, kBlockBytes);
+        if (bytes.empty() && !extended) return Next::end;
         if (bytes.size() < kBlockBytes) {
             return fault(fmt::format("the archive ends inside a header, of which {} bytes are there", bytes.size()));
         }

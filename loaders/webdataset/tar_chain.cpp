@@ -5,7 +5,7 @@
 
 namespace feedline::webdataset {
 
-Next TarChain::next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+Next TarChain::next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
                     std::string& what) const {
     const tar::ReadAt read = [&](std::uint64_t offset, std::size_t want) { return file.at(offset, want, ahead); };
     tar::Member member;

@@ -9,7 +9,7 @@ namespace feedline::webdataset {
 
 class TarChain final : public ChainFormat {
 public:
-    Next next(FileWindow& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
+    Next next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
               std::string& what) const override;
     std::uint64_t alignment_bytes() const override { return tar::kBlockBytes; }
     std::size_t header_bytes() const override { return tar::kBlockBytes; }

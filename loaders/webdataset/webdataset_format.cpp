@@ -22,8 +22,10 @@ using namespace webdataset;
 
 class WebdatasetDataset final : public ShardDataset {
 public:
-    WebdatasetDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys)
-        : ShardDataset(std::move(path), "webdataset", std::move(list), std::move(index)), keys_(std::move(keys)) {}
+    WebdatasetDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys,
+                      std::vector<std::shared_ptr<const AccessPoints>> access)
+        : ShardDataset(std::move(path), "webdataset", std::move(list), std::move(index), std::move(access)),
+          keys_(std::move(keys)) {}
 
     std::string key(SampleId id) const override { return std::string(keys_[id]); }
 
@@ -42,9 +44,17 @@ private:
     KeyList keys_;
 };
 
+bool is_header(std::span<const std::byte> start) {
+    return start.size() == tar::kBlockBytes && tar::parse_header(start.first<tar::kBlockBytes>());
+}
+
 bool sniff(const std::string& path) {
     const std::vector<std::byte> start = beginning_of(AT_FDCWD, path.c_str(), tar::kBlockBytes);
-    return start.size() == tar::kBlockBytes && tar::parse_header(std::span(start).first<tar::kBlockBytes>());
+    if (is_header(start)) return true;
+    if (!looks_compressed(start)) return false;
+    // What cannot be looked into is taken by its name, to be refused for what it is.
+    if (!can_inflate()) return path.ends_with(".tar.gz") || path.ends_with(".tgz");
+    return is_header(inflated_beginning(path, tar::kBlockBytes));
 }
 
 // Members of one sample follow each other; what belongs to no sample may stand between them.
@@ -92,10 +102,10 @@ Confidence WebdatasetFormat::probe(const std::string& path) const {
 std::unique_ptr<Dataset> WebdatasetFormat::open(const std::string& path, const OpenOptions& options) const {
     ShardList list = list_shards(path, name(), sniff);
     Grouping grouping;
-    const std::vector<Oddity> skipped =
+    WalkedShards walked =
         walk_shards(list.shards, TarChain(), chain_options(options),
                     [&](std::size_t /*shard*/, std::span<const WalkedRecord> members) { grouping.shard(members); });
-    list.oddities.insert(list.oddities.end(), skipped.begin(), skipped.end());
+    list.oddities.insert(list.oddities.end(), walked.oddities.begin(), walked.oddities.end());
     if (grouping.passed_over() > 0) list.oddities.push_back({"member of no sample", grouping.passed_over(), ""});
     ExtentIndex index = grouping.take_index();
     if (index.samples() == 0) {
@@ -103,7 +113,8 @@ std::unique_ptr<Dataset> WebdatasetFormat::open(const std::string& path, const O
             .at(path)
             .advise("Members are named KEY.EXTENSION, as in 000042.jpg");
     }
-    return std::make_unique<WebdatasetDataset>(path, std::move(list), std::move(index), grouping.take_keys());
+    return std::make_unique<WebdatasetDataset>(path, std::move(list), std::move(index), grouping.take_keys(),
+                                               std::move(walked.access));
 }
 
 }  // namespace feedline

@@ -39,7 +39,7 @@ TEST_P(Packed, EveryEngineMeasuresIt) {
     const Ended ended = bench({"--engine", "all", "--step-time", "100us"});
     ASSERT_EQ(ended.exit_code, 0) << ended.err;
     const Json results = results_in(json_);
-    ASSERT_GE(results.size(), 2U);
+    ASSERT_GE(results.size(), GetParam().extents ? 2U : 1U);
     for (const Json& result : results) {
         EXPECT_EQ(result.at("dataset").at("format"), GetParam().format);
         EXPECT_EQ(result.at("dataset").at("shards"), 3);
@@ -59,12 +59,19 @@ TEST_P(Packed, ACutShardIsNamedWithItsOffsetOrSkipped) {
     EXPECT_THAT(stopped.err, HasSubstr(shards.front() + " at offset"));
     const Ended skipped = bench({"--on-error", "skip"});
     EXPECT_EQ(skipped.exit_code, 0) << skipped.err;
-    EXPECT_EQ(results_in(json_).at(0).at("dataset").at("samples"), GetParam().readable_up_to_a_cut ? 89 : 60);
+    // How many records a compressed stream loses is its own affair.
+    const Json samples = results_in(json_).at(0).at("dataset").at("samples");
+    if (GetParam().extents) {
+        EXPECT_EQ(samples, GetParam().readable_up_to_a_cut ? 89 : 60);
+    } else {
+        EXPECT_GE(samples, 80);
+        EXPECT_LE(samples, 89);
+    }
     EXPECT_THAT(skipped.out, HasSubstr(GetParam().readable_up_to_a_cut ? "truncated shard" : "broken shard"));
 }
 
 std::string name_of(const testing::TestParamInfo<FormatMaker>& maker) {
-    return maker.param.format;
+    return maker.param.format + maker.param.variant;
 }
 
 std::vector<FormatMaker> packed_formats() {

@@ -19,7 +19,7 @@ std::uint64_t count_of(const std::vector<std::vector<SampleId>>& batches) {
 }
 
 std::shared_ptr<Slab> slab_for(const Dataset& dataset, const Order& order, const LoaderOptions& options) {
-    const PlanOptions plan{.alignment = options.engine.alignment, .slots = options.slots};
+    const PlanOptions plan = plan_options(options.engine, options.slots);
     std::shared_ptr<Slab> slab = make_host_slab(staging_need(dataset, std::span(&order, 1), plan).slab_bytes);
     std::memset(slab->data(), 0xEE, slab->bytes());
     return slab;

@@ -135,6 +135,20 @@ TEST(Select, AFilesystemWithoutMappingsIsReadByPread) {
     EXPECT_THAT(selection.fallback, StartsWith("mmap -> pread: "));
 }
 
+TEST(Select, WithoutAReaderOfTheFormatsOwnNativeIsPread) {
+    const FewFiles dataset(1);
+    ScriptedProbe probe;
+    const EngineSelection selection = select_engine(EngineKind::native, dataset, probe);
+    EXPECT_EQ(selection.kind, EngineKind::pread);
+    EXPECT_THAT(selection.fallback, StartsWith("native -> pread: "));
+    EXPECT_FALSE(selection.one_by_one);
+    EngineOptions options;
+    options.kind = EngineKind::native;
+    EXPECT_THROW(make_engine(options), Error);
+    options.dataset = &dataset;
+    EXPECT_THROW(make_engine(options), Error);
+}
+
 TEST(Select, WhatTheKernelAnswersHereCanBeReadWith) {
     for (const std::string base : {"", "/dev/shm"}) {
         const FewFiles dataset(3, base);

@@ -3,11 +3,15 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <filesystem>
 
 #if FEEDLINE_HAVE_LMDB
 #include "tests/loaders/lmdb/lmdb_writer.h"
 #endif
 #include "tests/loaders/pth/pth_lab.h"
+#if FEEDLINE_HAVE_ZLIB
+#include "tests/loaders/shards/deflate.h"
+#endif
 #include "tests/loaders/tfrecord/tfrecord_lab.h"
 #include "tests/loaders/webdataset/tar_lab.h"
 #include "tests/testutil/temp_dir.h"
@@ -51,6 +55,20 @@ void write_pth(const std::string& path, const std::vector<std::string>& payloads
     }
 }
 
+#if FEEDLINE_HAVE_ZLIB
+// What was written below `path` by another, compressed under the same names.
+void compress(const std::string& path) {
+    for (const auto& entry : std::filesystem::directory_iterator(path)) {
+        write_file(entry.path(), gzipped(read_file(entry.path())));
+    }
+}
+
+void write_tfrecord_gz(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    write_tfrecord(path, payloads, a_shard);
+    compress(path);
+}
+#endif
+
 void write_webdataset(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
     write_shards(
         payloads, a_shard,
@@ -60,6 +78,13 @@ void write_webdataset(const std::string& path, const std::vector<std::string>& p
         },
         [&](std::size_t shard) { return fmt::format("{}/w-{:06}.tar", path, shard); });
 }
+
+#if FEEDLINE_HAVE_ZLIB
+void write_webdataset_gz(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    write_webdataset(path, payloads, a_shard);
+    compress(path);
+}
+#endif
 
 #if FEEDLINE_HAVE_LMDB
 void write_lmdb_shards(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
@@ -77,13 +102,17 @@ void write_lmdb_shards(const std::string& path, const std::vector<std::string>& 
 
 std::span<const FormatMaker> format_makers() {
     static const std::vector<FormatMaker> kMakers = {
-        FormatMaker{"files", write_files},
+        FormatMaker{.format = "files", .write = write_files, .native = false},
 #if FEEDLINE_HAVE_LMDB
-        FormatMaker{"lmdb", write_lmdb_shards, false, false},
+        FormatMaker{.format = "lmdb", .write = write_lmdb_shards, .readable_up_to_a_cut = false, .native = false},
 #endif
-        FormatMaker{"pth", write_pth, false, false},
-        FormatMaker{"tfrecord", write_tfrecord, true},
-        FormatMaker{"webdataset", write_webdataset},
+        FormatMaker{.format = "tfrecord", .write = write_tfrecord, .checksums = true},
+        FormatMaker{.format = "webdataset", .write = write_webdataset},
+#if FEEDLINE_HAVE_ZLIB
+        FormatMaker{.format = "tfrecord", .write = write_tfrecord_gz, .extents = false, .variant = "_gz"},
+        FormatMaker{.format = "webdataset", .write = write_webdataset_gz, .extents = false, .variant = "_gz"},
+#endif
+        FormatMaker{.format = "pth", .write = write_pth, .readable_up_to_a_cut = false},
     };
     return kMakers;
 }

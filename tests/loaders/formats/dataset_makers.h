@@ -16,10 +16,14 @@ struct FormatMaker {
     bool checksums = false;
     // Whether what stands before a cut can still be read. Otherwise the whole shard is lost.
     bool readable_up_to_a_cut = true;
+    // Whether engines other than native read it, and whether native does.
+    bool extents = true;
+    bool native = true;
+    const char* variant = "";  // what tells it from others of its format
 };
 
 inline std::ostream& operator<<(std::ostream& out, const FormatMaker& maker) {
-    return out << maker.format;
+    return out << maker.format << maker.variant;
 }
 
 std::span<const FormatMaker> format_makers();

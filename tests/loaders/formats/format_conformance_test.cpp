@@ -48,7 +48,7 @@ Delivered load(const std::shared_ptr<const Dataset>& dataset, EngineKind engine,
     options.slots = 3;
     options.on_error = on_error;
     const Order order(dataset->size(), {.mode = mode, .seed = 5, .batch_size = 7});
-    const PlanOptions plan{.alignment = options.engine.alignment, .slots = options.slots};
+    const PlanOptions plan = plan_options(options.engine, options.slots);
     const std::shared_ptr<Slab> slab = make_host_slab(staging_need(*dataset, std::span(&order, 1), plan).slab_bytes);
     Loader loader(dataset, order, slab, record_decoder(dataset, check, nullptr), options);
     Delivered delivered;
@@ -96,6 +96,11 @@ TEST_P(FormatConformance, IsRecognisedAndDeliversEverySampleOnceWithItsBytes) {
     const std::vector<std::string> payloads = some_payloads(133);
     const auto dataset = write(payloads, 50);
     EXPECT_EQ(dataset->info().format, maker().format);
+    EXPECT_EQ(dataset->has_extents(), maker().extents);
+    EXPECT_EQ(select_engine(engine(), *dataset).kind, engine());
+    if (!maker().extents) {
+        EXPECT_EQ(select_engine(EngineKind::pread, *dataset).kind, EngineKind::native);
+    }
     ASSERT_EQ(dataset->size(), payloads.size());
     for (const OrderMode mode : {OrderMode::shuffle, OrderMode::sequential}) {
         const Delivered delivered = load(dataset, engine(), mode, CheckMode::all);
@@ -182,28 +187,27 @@ TEST_P(FormatWithChecksums, AFlippedBitIsFound) {
 }
 
 std::string name_of(const testing::TestParamInfo<std::tuple<FormatMaker, EngineKind>>& info) {
-    std::string name = std::get<0>(info.param).format + "_" + std::string(to_string(std::get<1>(info.param)));
+    const FormatMaker& maker = std::get<0>(info.param);
+    std::string name = maker.format + maker.variant + "_" + std::string(to_string(std::get<1>(info.param)));
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
 }
 
-std::vector<FormatMaker> with_checksums() {
-    std::vector<FormatMaker> makers;
+// Every format with every engine that reads it.
+std::vector<std::tuple<FormatMaker, EngineKind>> combinations(bool with_checksums) {
+    std::vector<std::tuple<FormatMaker, EngineKind>> all;
     for (const FormatMaker& maker : test::format_makers()) {
-        if (maker.checksums) makers.push_back(maker);
+        if (with_checksums && !maker.checksums) continue;
+        if (maker.extents) {
+            for (const EngineKind engine : available_engines()) all.emplace_back(maker, engine);
+        }
+        if (maker.native) all.emplace_back(maker, EngineKind::native);
     }
-    return makers;
+    return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, FormatWithChecksums,
-                         testing::Combine(testing::ValuesIn(with_checksums()),
-                                          testing::ValuesIn(available_engines().begin(), available_engines().end())),
-                         name_of);
-
-INSTANTIATE_TEST_SUITE_P(Formats, FormatConformance,
-                         testing::Combine(testing::ValuesIn(test::format_makers().begin(), test::format_makers().end()),
-                                          testing::ValuesIn(available_engines().begin(), available_engines().end())),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(Formats, FormatWithChecksums, testing::ValuesIn(combinations(true)), name_of);
+INSTANTIATE_TEST_SUITE_P(Formats, FormatConformance, testing::ValuesIn(combinations(false)), name_of);
 
 }  // namespace
 }  // namespace feedline
