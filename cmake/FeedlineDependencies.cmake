@@ -52,8 +52,8 @@ feedline_optional(ISAL "${ISAL_FOUND}" "isa-l ${ISAL_VERSION}: CRC32C, bench --d
                   "bench --decode crc is refused (Debian: libisal-dev)")
 
 feedline_optional(HDF5 "${HDF5_FOUND}" "HDF5 ${HDF5_VERSION} found; no reader uses it so far" "no HDF5 (Debian: libhdf5-dev)")
-feedline_optional(LMDB "${LMDB_FOUND}" "LMDB ${LMDB_VERSION}: writes what the tests of the LMDB reader read"
-                  "the LMDB reader needs it not, its tests do (Debian: liblmdb-dev)")
+feedline_optional(LMDB "${LMDB_FOUND}" "LMDB ${LMDB_VERSION}: engine native of LMDB files"
+                  "LMDB files are read all the same, by every engine but native (Debian: liblmdb-dev)")
 find_package(Protobuf QUIET)
 feedline_optional(PROTOBUF "${Protobuf_FOUND}" "protobuf ${Protobuf_VERSION}: looking into tf.train.Example"
                   "TFRecord payloads are taken whole, Examples are not looked into (Debian: libprotobuf-dev protobuf-compiler)")

@@ -12,6 +12,9 @@
 #include "core/error.h"
 #include "loaders/lmdb/conventions.h"
 #include "loaders/lmdb/datum.h"
+#if FEEDLINE_HAVE_LMDB
+#include "loaders/lmdb/library_reader.h"
+#endif
 #include "loaders/lmdb/page_tree.h"
 #include "loaders/shards/key_list.h"
 #include "loaders/shards/shard_dataset.h"
@@ -31,7 +34,13 @@ public:
     std::string key(SampleId id) const override { return std::string(keys_[id]); }
 
     // Without liblmdb there is none: reading forwards is not how anybody reads an LMDB file.
-    std::unique_ptr<NativeReader> native_reader() const override { return nullptr; }
+    std::unique_ptr<NativeReader> native_reader() const override {
+#if FEEDLINE_HAVE_LMDB
+        return std::make_unique<LibraryReader>(shards(), keys_, *environments_);
+#else
+        return nullptr;
+#endif
+    }
 
     SampleViews views(SampleId id, std::span<const std::byte> record) const override {
         const std::optional<Datum> datum = parse_datum(record);
@@ -49,6 +58,9 @@ public:
     }
 
 private:
+#if FEEDLINE_HAVE_LMDB
+    std::unique_ptr<OpenEnvironments> environments_ = std::make_unique<OpenEnvironments>();
+#endif
     KeyList keys_;
     KeyList texts_;  // labels in words, of the first samples or of none; empty where a sample has none
 };

@@ -104,7 +104,7 @@ std::span<const FormatMaker> format_makers() {
     static const std::vector<FormatMaker> kMakers = {
         FormatMaker{.format = "files", .write = write_files, .native = false},
 #if FEEDLINE_HAVE_LMDB
-        FormatMaker{.format = "lmdb", .write = write_lmdb_shards, .readable_up_to_a_cut = false, .native = false},
+        FormatMaker{.format = "lmdb", .write = write_lmdb_shards, .readable_up_to_a_cut = false},
 #endif
         FormatMaker{.format = "tfrecord", .write = write_tfrecord, .checksums = true},
         FormatMaker{.format = "webdataset", .write = write_webdataset},

@@ -7,6 +7,8 @@
 #include <lmdb.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <map>
 #include <random>
@@ -101,6 +103,52 @@ TEST_F(LmdbTest, ReadingLeavesNoTrace) {
     open(path_);
     EXPECT_FALSE(fs::exists(path_ + "/lock.mdb"));
     EXPECT_EQ(fs::last_write_time(path_ + "/data.mdb"), before);
+}
+
+// Through the library, in the dataset's order.
+std::map<std::string, std::string> contents_by_library(const Dataset& dataset) {
+    std::map<std::string, std::string> found;
+    const std::unique_ptr<NativeReader> reader = dataset.native_reader();
+    for (SampleId id = 0; id < dataset.size(); ++id) {
+        Extent extent;
+        dataset.locate(std::span(&id, 1), std::span(&extent, 1));
+        std::string& value = found[dataset.key(id)];
+        value.resize(extent.length_bytes);
+        EXPECT_EQ(reader->read(id, extent, std::as_writable_bytes(std::span(value))),
+                  static_cast<std::int64_t>(value.size()));
+    }
+    return found;
+}
+
+TEST_F(LmdbTest, TheLibraryGivesWhatTheExtentsGive) {
+    Entries entries;
+    for (int i = 0; i < 300; ++i) entries.emplace_back(fmt::format("k{}", i), test::pattern(i % 7 == 0 ? 9000 : i, 1));
+    for (const bool directory : {true, false}) {
+        const std::string path = directory ? path_ : directory_ / "single";
+        const std::string lock = directory ? path + "/lock.mdb" : path + "-lock";
+        write_lmdb(path, entries, {.directory = directory});
+        const auto dataset = open(path);
+        EXPECT_TRUE(contents_by_library(*dataset) == contents(*dataset));
+        // Where there are no locks none are made.
+        fs::remove(lock);
+        EXPECT_TRUE(contents_by_library(*dataset) == contents(*dataset));
+        EXPECT_FALSE(fs::exists(lock));
+    }
+}
+
+TEST_F(LmdbTest, AValueThatIsNotWhatItWasIsCorruptToTheLibrary) {
+    write_lmdb(path_, {{"a", "1"}, {"b", "2"}, {"c", "3"}});
+    const auto dataset = open(path_);
+    test::erase_from_lmdb(path_, {"a"});
+    write_lmdb(path_, {{"b", "longer"}});
+    const std::unique_ptr<NativeReader> reader = dataset->native_reader();
+    std::array<std::byte, 1> byte{};
+    for (const SampleId id : {0U, 1U}) {
+        EXPECT_EQ(reader->read(id, {0, 1, 0}, byte), -EBADMSG);
+        EXPECT_NE(reader->problem(), "");
+    }
+    EXPECT_EQ(reader->read(2, {0, 1, 0}, byte), 1);
+    EXPECT_EQ(reader->problem(), "");
 }
 
 TEST_F(LmdbTest, OcrSetsAreImagesOnly) {
