@@ -11,6 +11,7 @@
 #include "core/beginning.h"
 #include "core/error.h"
 #include "loaders/shards/compressed_chain.h"
+#include "loaders/shards/index_file.h"
 #include "loaders/shards/parallel.h"
 
 namespace feedline {
@@ -67,10 +68,12 @@ struct Stretch {
     std::uint64_t end_bytes = 0;
     std::shared_ptr<AccessPoints> access = nullptr;  // compressed: the whole shard is one stretch,
     std::uint64_t fault_bytes = 0;                   // and where in the file its fault is
+    bool known = false;                              // an index file has told it all
     Chain chain = {};
 };
 
 void walk(Stretch& part, const ShardFile& shard, const ChainFormat& format) {
+    if (part.known) return;
     if (part.access != nullptr) {
         CompressedChain walked = walk_compressed(shard, format, *part.access);
         part.chain = std::move(walked.chain);
@@ -211,28 +214,6 @@ bool is_compressed(const ShardFile& shard, const ChainFormat& format) {
            (start.size() < format.header_bytes() || !format.may_be_header(start, shard.size_bytes));
 }
 
-// In the order of shards and of their bytes.
-std::vector<Stretch> cut(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options) {
-    std::vector<char> compressed(shards.size(), 0);
-    for_each_index(shards.size(), options.threads,
-                   [&](std::size_t shard) { compressed[shard] = is_compressed(shards[shard], format) ? 1 : 0; });
-    const auto many = static_cast<std::uint64_t>(std::count(compressed.begin(), compressed.end(), 1));
-    std::vector<Stretch> parts;
-    for (std::size_t shard = 0; shard < shards.size(); ++shard) {
-        const std::uint64_t size = shards[shard].size_bytes;
-        if (compressed[shard] != 0) {
-            if (!can_inflate()) throw no_zlib(shards[shard].path);
-            parts.push_back(
-                {shard, 0, size, std::make_shared<AccessPoints>(options.window_budget_bytes / many), 0, {}});
-            continue;
-        }
-        for (std::uint64_t begin = 0; begin < size; begin += options.part_bytes) {
-            parts.push_back({shard, begin, std::min(begin + options.part_bytes, size), nullptr, 0, {}});
-        }
-    }
-    return parts;
-}
-
 void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
     for (const Oddity& oddity : more) {
         const auto same = std::find_if(all.begin(), all.end(), [&](const Oddity& o) { return o.kind == oddity.kind; });
@@ -242,6 +223,52 @@ void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
             same->count += oddity.count;
         }
     }
+}
+
+// What is known of a shard before it is walked.
+struct Foreknown {
+    bool compressed = false;
+    std::optional<Chain> chain;
+    std::vector<Oddity> oddities;
+};
+
+Foreknown look_at(const ShardFile& shard, const ChainFormat& format) {
+    Foreknown found;
+    found.compressed = is_compressed(shard, format);
+    if (!found.compressed) found.chain = chain_from_index_file(shard, format, found.oddities);
+    return found;
+}
+
+// In the order of shards and of their bytes.
+std::vector<Stretch> cut(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
+                         std::vector<Oddity>& oddities) {
+    std::vector<Foreknown> known(shards.size());
+    for_each_index(shards.size(), options.threads,
+                   [&](std::size_t shard) { known[shard] = look_at(shards[shard], format); });
+    const auto many = static_cast<std::uint64_t>(
+        std::count_if(known.begin(), known.end(), [](const Foreknown& shard) { return shard.compressed; }));
+    std::vector<Stretch> parts;
+    for (std::size_t shard = 0; shard < shards.size(); ++shard) {
+        const std::uint64_t size = shards[shard].size_bytes;
+        add_up(oddities, known[shard].oddities);
+        if (known[shard].compressed && !can_inflate()) throw no_zlib(shards[shard].path);
+        if (known[shard].compressed || known[shard].chain) {
+            Stretch& whole = parts.emplace_back();
+            whole.shard = shard;
+            whole.end_bytes = size;
+            whole.known = known[shard].chain.has_value();
+            if (whole.known) whole.chain = std::move(*known[shard].chain);
+            if (!whole.known) whole.access = std::make_shared<AccessPoints>(options.window_budget_bytes / many);
+            continue;
+        }
+        for (std::uint64_t begin = 0; begin < size; begin += options.part_bytes) {
+            Stretch& part = parts.emplace_back();
+            part.shard = shard;
+            part.begin_bytes = begin;
+            part.end_bytes = std::min(begin + options.part_bytes, size);
+        }
+    }
+    return parts;
 }
 
 }  // namespace
@@ -257,7 +284,8 @@ ChainOptions chain_options(const OpenOptions& options) {
 
 WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
                          const OnShard& on_shard) {
-    std::vector<Stretch> parts = cut(shards, format, options);
+    WalkedShards walked;
+    std::vector<Stretch> parts = cut(shards, format, options, walked.oddities);
     std::atomic<std::uint64_t> found{0};
     for_each_index(parts.size(), options.threads, [&](std::size_t i) {
         walk(parts[i], shards[parts[i].shard], format);
@@ -265,7 +293,6 @@ WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& f
         const std::uint64_t records = found.fetch_add(here) + here;
         if (options.progress != nullptr) options.progress(records, options.progress_context);
     });
-    WalkedShards walked;
     walked.access.resize(shards.size());
     std::size_t begin = 0;
     for (std::size_t shard = 0; shard < shards.size(); ++shard) {

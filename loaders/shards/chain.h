@@ -58,6 +58,11 @@ public:
     virtual std::size_t header_bytes() const = 0;
     // of which this is one, as far as it shows. Few other bytes should pass, and those at little cost.
     virtual bool may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const = 0;
+
+    // What the text of an index file beside `shard` says of it (index_file.h), in `chain`: offsets, names and the end.
+    // False where that is no index, or one of other bytes than these: `why` says what does not fit. Looks at the shard
+    // here and there only.
+    virtual bool read_index(std::string_view text, Window& shard, Chain& chain, std::string& why) const = 0;
 };
 
 struct ChainOptions {
@@ -84,14 +89,14 @@ struct WalkedRecord {
 using OnShard = std::function<void(std::size_t shard, std::span<const WalkedRecord> records)>;
 
 struct WalkedShards {
-    std::vector<Oddity> oddities;  // what was skipped
+    std::vector<Oddity> oddities;  // what was skipped; index files that do not fit
     // Of shards that are compressed, where one can begin to inflate them; null for others. By shard.
     std::vector<std::shared_ptr<const AccessPoints>> access;
 };
 
-// Walks all shards; compressed ones once through, with offsets in what they inflate to. Throws Error{io},
-// Error{changed}, Error{corrupt} with file and offset of the first fault, by shard, unless it is to be skipped, and
-// Error{unsupported} for compressed shards in a build without zlib.
+// Walks all shards, except where an index file knows their records; compressed ones once through, with offsets in what
+// they inflate to. Throws Error{io}, Error{changed}, Error{corrupt} with file and offset of the first fault, by shard,
+// unless it is to be skipped, and Error{unsupported} for compressed shards in a build without zlib.
 WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
                          const OnShard& on_shard);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/little_endian.h"
+#include "loaders/shards/index_file.h"
 
 namespace feedline::tfrecord {
 
@@ -32,6 +33,39 @@ Next RecordChain::next(Window& file, std::uint64_t offset_bytes, std::size_t ahe
 bool RecordChain::may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const {
     // What is no length at all costs no checksum.
     return load_le<std::uint64_t>(header) <= file_bytes && parse_header(header.first<kHeaderBytes>()).has_value();
+}
+
+bool RecordChain::read_index(std::string_view text, Window& shard, Chain& chain, std::string& why) const {
+    std::size_t line = 0;
+    while (!text.empty()) {
+        ++line;
+        Words words(take_line(text));
+        std::uint64_t offset = 0;
+        std::uint64_t size = 0;
+        if (!words.number(offset) || !words.number(size) || !words.next().empty()) {
+            why = fmt::format("line {} is no offset and size", line);
+            return false;
+        }
+        if (offset != chain.end_bytes || size < kFramingBytes || size > shard.size_bytes() - offset) {
+            why = fmt::format("its record {} does not lie in the shard behind the one before", line);
+            return false;
+        }
+        chain.links.push_back({offset, 0});
+        chain.end_bytes += size;
+    }
+    if (chain.end_bytes != shard.size_bytes()) {
+        why = fmt::format("it covers {} of {} bytes", chain.end_bytes, shard.size_bytes());
+        return false;
+    }
+    for (const std::size_t i : some_of(chain.links.size())) {
+        const std::uint64_t begin = chain.links[i].offset_bytes;
+        const std::uint64_t end = i + 1 < chain.links.size() ? chain.links[i + 1].offset_bytes : chain.end_bytes;
+        NextRecord record;
+        if (next(shard, begin, 0, record, why) == Next::record && record.end_bytes == end) continue;
+        why = fmt::format("its record {} is none in the shard", i + 1);
+        return false;
+    }
+    return true;
 }
 
 }  // namespace feedline::tfrecord

@@ -13,6 +13,8 @@ public:
               std::string& what) const override;
     std::size_t header_bytes() const override { return kHeaderBytes; }
     bool may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const override;
+    // DALI's (tfrecord2idx): a line "OFFSET SIZE" a record, framing included.
+    bool read_index(std::string_view text, Window& shard, Chain& chain, std::string& why) const override;
 };
 
 }  // namespace feedline::tfrecord

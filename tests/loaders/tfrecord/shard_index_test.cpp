@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
@@ -157,6 +158,66 @@ TEST_F(TfrecordIndex, RecordsBeyondFourGibibytesAreFound) {
     EXPECT_EQ(index.extents.extent(0).length_bytes, kLarge + kFramingBytes);
     EXPECT_EQ(index.extents.extent(1).offset_bytes, kLarge + kFramingBytes);
     EXPECT_EQ(index.extents.extent(1).length_bytes, tail.size());
+}
+
+// DALI's.
+std::string index_text(const std::vector<std::uint64_t>& lengths) {
+    std::string text;
+    std::uint64_t offset = 0;
+    for (const std::uint64_t length : lengths) {
+        text += std::to_string(offset) + " " + std::to_string(length + kFramingBytes) + "\n";
+        offset += length + kFramingBytes;
+    }
+    return text;
+}
+
+TEST_F(TfrecordIndex, AnIndexFileThatFitsSparesTheWalk) {
+    std::vector<std::uint64_t> lengths;
+    for (std::uint64_t i = 0; i < 40; ++i) lengths.push_back(i * 37 % 500);
+    std::string content = shard_of(lengths);
+    // Whoever walks would stumble here.
+    content[begins_of(lengths)[2] + 1] ^= 1;
+    const ShardFile shard = write("s.tfrecord", content);
+    EXPECT_EQ(error_of({shard}).kind(), ErrorKind::corrupt);
+    for (const char* name : {"s.idx", "s.tfrecord.idx"}) {
+        test::write_file(directory_ / name, index_text(lengths));
+        const ShardIndex index = index_shards(std::vector{shard}, {.part_bytes = 1000});
+        EXPECT_EQ(begins(index), begins_of(lengths));
+        EXPECT_EQ(index.extents.bytes(), content.size());
+        EXPECT_TRUE(index.oddities.empty());
+        std::filesystem::remove(directory_ / name);
+    }
+}
+
+TEST_F(TfrecordIndex, AnIndexFileOfOtherDataIsSaidAndPassedOver) {
+    const std::vector<std::uint64_t> lengths = {100, 200, 0, 400, 30};
+    const ShardFile shard = write("s.tfrecord", shard_of(lengths));
+    const std::string right = index_text(lengths);
+    std::vector<std::string> wrong = {"",
+                                      "{\"a\": 1}\n",
+                                      "version https://git-lfs.github.com/spec/v1\n",
+                                      index_text({100, 200, 0, 400, 31}),
+                                      index_text({200, 100, 0, 400, 30}),
+                                      index_text({100, 200, 0, 400}),
+                                      index_text({730 + 4 * kFramingBytes}),
+                                      "0 116\n116 18446744073709551615\n",
+                                      right + "849 99999999999999999999\n",
+                                      std::string(2U << 20U, '0')};
+    for (std::size_t cut = 1; cut + 1 < right.size(); cut += 3) wrong.push_back(right.substr(0, cut));
+    for (const std::string& text : wrong) {
+        test::write_file(directory_ / "s.idx", text);
+        const ShardIndex index = index_shards(std::vector{shard}, {});
+        EXPECT_EQ(begins(index), begins_of(lengths)) << text.substr(0, 100);
+        ASSERT_EQ(index.oddities.size(), 1U) << text.substr(0, 100);
+        EXPECT_EQ(index.oddities[0].kind, "index file that does not fit its shard");
+        EXPECT_THAT(index.oddities[0].example, HasSubstr("s.idx"));
+    }
+    for (std::size_t at = 0; at < right.size(); ++at) {
+        std::string text = right;
+        text[at] = static_cast<char>(text[at] ^ 1);
+        test::write_file(directory_ / "s.idx", text);
+        EXPECT_EQ(begins(index_shards(std::vector{shard}, {})), begins_of(lengths)) << text;
+    }
 }
 
 TEST_F(TfrecordIndex, AFileThatShrankSinceItWasListedIsSaidToHaveChanged) {

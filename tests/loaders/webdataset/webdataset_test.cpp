@@ -147,6 +147,83 @@ TEST_F(WebdatasetTest, ACutArchiveIsAnErrorWhereverItIsCut) {
     }
 }
 
+// What DALI's wds2idx says of 40 samples: a directory, a long name, and what belongs to no sample are among them.
+struct Indexed {
+    std::string archive;
+    std::string with_names = "v1.2 40\n";
+    std::string without = "v1.1 40\n";
+};
+
+Indexed indexed_archive() {
+    Indexed made;
+    made.archive = tar_entry({.name = "d/", .type = '5'});
+    for (int i = 0; i < 40; ++i) {
+        std::string separator;
+        for (const char* extension : {"jpg", "cls"}) {
+            const std::string name = "d/" + std::string(i == 7 ? 120 : 3, 'k') + std::to_string(i) + "." + extension;
+            const std::string content(static_cast<std::size_t>(i * 100 % 1500), 'x');
+            made.archive += i == 7 ? pax_entry(name, content) : tar_entry({.name = name, .content = content});
+            const std::uint64_t data = made.archive.size() - (content.size() + 511) / 512 * 512;
+            const std::string part =
+                separator + extension + " " + std::to_string(data) + " " + std::to_string(content.size());
+            made.with_names += part + " " + name;
+            made.without += part;
+            separator = " ";
+        }
+        made.with_names += "\n";
+        made.without += "\n";
+        if (i == 9) made.archive += tar_entry({.name = "README", .content = "r"});
+    }
+    made.archive += tar_end();
+    return made;
+}
+
+TEST_F(WebdatasetTest, AnIndexFileThatFitsSparesTheWalk) {
+    const Indexed made = indexed_archive();
+    const auto walked = open(made.archive);
+    std::vector<std::string> keys;
+    std::vector<std::string> payloads;
+    for (SampleId id = 0; id < walked->size(); ++id) {
+        keys.push_back(walked->key(id));
+        payloads.push_back(payload(*walked, id));
+    }
+    for (const bool named : {true, false}) {
+        test::write_file(directory_ / "shard.idx", named ? made.with_names : made.without);
+        const auto dataset = open(made.archive);
+        ASSERT_EQ(dataset->size(), 40U);
+        EXPECT_TRUE(dataset->info().oddities.empty());  // nobody looked at the members of no sample
+        for (SampleId id = 0; id < dataset->size(); ++id) {
+            EXPECT_EQ(dataset->key(id), named ? keys[id] : "shard.tar#" + std::to_string(id));
+            EXPECT_TRUE(payload(*dataset, id) == payloads[id]) << id;
+            EXPECT_EQ(dataset->check(id, record(*dataset, id)), "");
+        }
+    }
+}
+
+TEST_F(WebdatasetTest, AnIndexFileOfOtherDataIsSaidAndPassedOver) {
+    const Indexed made = indexed_archive();
+    const auto with = [&](std::string text, const char* from, const char* to) {
+        return text.replace(text.find(from), std::string_view(from).size(), to);
+    };
+    const std::string& right = made.with_names;
+    for (const std::string& text :
+         {std::string(), std::string("v1.0 40\n"), std::string("{}"), with(right, "v1.2 40", "v1.2 41"),
+          with(right, "v1.2", "v1.1"), with(right, "jpg 1024", "jpg 1536"), with(right, "jpg 1024", "jpg 1025"),
+          with(right, "kkk0.jpg", "kk k0.jpg"), with(right, "kkk0.cls", "kkk1.cls"), with(right, "cls ", "txt "),
+          with(right, "kkk0", "abc0"), right.substr(0, right.rfind('\n', right.size() - 2) + 1)}) {
+        test::write_file(directory_ / "shard.idx", text);
+        const auto dataset = open(made.archive);
+        EXPECT_EQ(dataset->size(), 40U);
+        EXPECT_EQ(dataset->key(1), "d/kkk1");
+        ASSERT_FALSE(dataset->info().oddities.empty());
+        EXPECT_EQ(dataset->info().oddities[0].kind, "index file that does not fit its shard") << text.substr(0, 99);
+    }
+    // A sample that was appended since.
+    test::write_file(directory_ / "shard.idx", right);
+    const std::string body = made.archive.substr(0, made.archive.size() - 1024);
+    EXPECT_EQ(open(body + tar_entry({.name = "new.jpg", .content = "N"}) + tar_end())->size(), 41U);
+}
+
 TEST_F(WebdatasetTest, SizesBeyondTheFileAreErrorsAndNoAllocation) {
     for (const std::string& size :
          {std::string("77777777777\0", 12), std::string("\x80\0\0\0\x7f\xff\xff\xff\xff\xff\xff\xff", 12),
