@@ -331,11 +331,13 @@ bool is_torch_zip(const std::string& path) {
     if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
     try {
         FileWindow file(path, static_cast<std::uint64_t>(status.st_size));
-        // torch.save writes the pickle first, so that also the beginning of a truncated file tells.
+        // torch.save writes the pickle first, and feedline pack the byte order, so that also the beginning of a
+        // truncated file tells.
         const std::span<const std::byte> start = file.at(0, kStartBytes);
         if (start.size() > zip::kLocalBytes) {
             const std::size_t length = load_le<std::uint16_t>(start.subspan(26));
-            if (text(start.subspan(zip::kLocalBytes)).substr(0, length).ends_with(kPickleName)) return true;
+            const std::string_view first = text(start.subspan(zip::kLocalBytes)).substr(0, length);
+            if (first.ends_with(kPickleName) || first.ends_with("/byteorder")) return true;
         }
         const ZipArchive archive(file);
         return std::any_of(archive.entries().begin(), archive.entries().end(),

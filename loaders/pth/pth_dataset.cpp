@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <functional>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -17,26 +18,20 @@
 namespace feedline::pth {
 namespace {
 
-// Samples one after the other by pread, and those whose bytes lie in another order put in order.
+// Puts in order what lies in another one, and reads what lies between.
 class Reader final : public NativeReader {
 public:
     explicit Reader(const PthDataset& dataset) : dataset_(dataset) {}
 
     std::int64_t read(SampleId id, const Extent& extent, std::span<std::byte> destination) override {
         const auto length = static_cast<std::size_t>(extent.length_bytes);
-        const int fd = open_shard(extent.shard);
-        if (fd < 0) return -errno;
-        int error = 0;
-        if (const Strided* strided = dataset_.strided(id); strided != nullptr) {
-            if (held_shard_ != extent.shard) gather_.forget();
-            held_shard_ = extent.shard;
-            const std::optional<std::uint64_t> row = strided->rows ? std::optional(id - strided->first) : std::nullopt;
-            error = gather_.read(fd, strided->tensor, row, destination.first(length));
-        } else {
-            error = read_fully(fd, dataset_.plain_extent(id).offset_bytes, destination.first(length));
+        try {
+            const int error = put(id, extent.shard, destination.first(length));
+            if (error == -ENODATA) return 0;  // the file became shorter
+            return error != 0 ? error : static_cast<std::int64_t>(length);
+        } catch (const std::bad_alloc&) {
+            return -ENOMEM;
         }
-        if (error == -ENODATA) return 0;  // the file became shorter
-        return error != 0 ? error : static_cast<std::int64_t>(length);
     }
 
 private:
@@ -45,12 +40,26 @@ private:
         Fd fd;
     };
 
+    int put(SampleId id, ShardId shard, std::span<std::byte> destination) {
+        const int fd = open_shard(shard);
+        if (fd < 0) return fd;
+        const Strided* strided = dataset_.strided(id);
+        if (strided == nullptr) return read_fully(fd, dataset_.plain_extent(id).offset_bytes, destination);
+        if (held_shard_ != shard) gather_.forget();
+        held_shard_ = shard;
+        const std::optional<std::uint64_t> row = strided->rows ? std::optional(id - strided->first) : std::nullopt;
+        return gather_.read(fd, strided->tensor, row, destination);
+    }
+
+    // A descriptor, or -errno.
     int open_shard(ShardId shard) {
         const auto found = std::find_if(open_.begin(), open_.end(),
                                         [&](const OpenShard& open) { return open.fd && open.shard == shard; });
         if (found != open_.end()) return found->fd.get();
+        Fd fd(open(dataset_.path(shard).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+        if (!fd) return -errno;
         OpenShard& oldest = open_[next_++ % open_.size()];
-        oldest = {shard, Fd(open(dataset_.path(shard).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY))};
+        oldest = {shard, std::move(fd)};
         return oldest.fd.get();
     }
 
@@ -130,6 +139,7 @@ std::optional<std::int64_t> PthDataset::label(SampleId id) const {
 }
 
 std::unique_ptr<NativeReader> PthDataset::native_reader() const {
+    if (has_extents()) return ShardDataset::native_reader();
     return std::make_unique<Reader>(*this);
 }
 

@@ -37,8 +37,8 @@ public:
     SampleViews views(SampleId id, std::span<const std::byte> record) const override;
     std::string check(SampleId id, std::span<const std::byte> record) const override;
 
-    // For the reader: where a sample lies, by itself or as part of a tensor.
-    Extent plain_extent(SampleId id) const { return has_extents() ? index().extent(id) : parts_.plain.extent(id); }
+    // For the reader of what has no extents: where a sample lies, by itself or as part of a tensor.
+    Extent plain_extent(SampleId id) const { return parts_.plain.extent(id); }
     const Strided* strided(SampleId id) const;
 
 private:

@@ -13,6 +13,7 @@
 #include "core/fd.h"
 #include "core/little_endian.h"
 #include "core/units.h"
+#include "loaders/pickle/surrogates.h"
 #include "loaders/pth/gather.h"
 
 namespace feedline::pth {
@@ -254,7 +255,7 @@ private:
 
     // What a key in a dict or a list is called: text as it is, a number by its digits, all else by its place.
     static std::string name_of(Value key, std::size_t place) {
-        if (const std::optional<std::string_view> plain = key.plain()) return std::string(*plain);
+        if (const std::optional<std::string_view> plain = key.plain()) return pickle::unescape_surrogates(*plain);
         if (const std::optional<std::string> bytes = key.bytes()) return *bytes;
         if (const std::optional<std::int64_t> number = key.integer()) return std::to_string(*number);
         return std::to_string(place);

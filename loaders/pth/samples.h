@@ -15,6 +15,7 @@
 
 namespace feedline::pth {
 
+// In our packed layout: a sample without a label among others that have one.
 constexpr std::int64_t kNoLabel = std::numeric_limits<std::int64_t>::min();
 
 // Where the bytes of a sample lie, if they lie together.

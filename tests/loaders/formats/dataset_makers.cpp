@@ -69,6 +69,27 @@ void write_tfrecord_gz(const std::string& path, const std::vector<std::string>& 
 }
 #endif
 
+// Every second byte of a storage: tensors whose bytes do not lie together.
+void write_strided_pth(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    for (std::size_t first = 0; first < payloads.size(); first += a_shard) {
+        std::vector<std::pair<std::string, std::string>> tensors;
+        StorageTexts storages;
+        for (std::size_t i = first; i < std::min(first + a_shard, payloads.size()); ++i) {
+            std::string storage;
+            for (const char byte : payloads[i]) storage += {byte, '?'};
+            const std::string key = std::to_string(storages.size());
+            tensors.emplace_back(fmt::format("{:08}", i),
+                                 pickled_tensor({.storage = key,
+                                                 .type = "ByteStorage",
+                                                 .elements = static_cast<std::int64_t>(storage.size()),
+                                                 .sizes = {static_cast<std::int64_t>(payloads[i].size())},
+                                                 .strides = {2}}));
+            storages.emplace_back(key, std::move(storage));
+        }
+        write_file(fmt::format("{}/p-{:05}.pth", path, first / a_shard), pth_of(pickled_dict(tensors), storages));
+    }
+}
+
 void write_webdataset(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
     write_shards(
         payloads, a_shard,
@@ -113,6 +134,11 @@ std::span<const FormatMaker> format_makers() {
         FormatMaker{.format = "webdataset", .write = write_webdataset_gz, .extents = false, .variant = "_gz"},
 #endif
         FormatMaker{.format = "pth", .write = write_pth, .readable_up_to_a_cut = false},
+        FormatMaker{.format = "pth",
+                    .write = write_strided_pth,
+                    .readable_up_to_a_cut = false,
+                    .extents = false,
+                    .variant = "_strided"},
     };
     return kMakers;
 }

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "loaders/pickle/machine.h"
+#include "loaders/pickle/surrogates.h"
 
 namespace feedline::pickle {
 namespace {
@@ -196,6 +198,23 @@ TEST(Pickle, EveryFlippedByteEnds) {
                 EXPECT_NE(error.kind(), ErrorKind::internal) << error.what();
             }
         }
+    }
+}
+
+// os.fsdecode() and os.fsencode() of CPython 3.11.
+TEST(Surrogates, StandForBytesThatAreNotUtf8) {
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"plain/\xc3\xbc\xe7\x8c\xab\xf0\x9f\x90\x88", "plain/\xc3\xbc\xe7\x8c\xab\xf0\x9f\x90\x88"},
+        {"\xff", "\xed\xb3\xbf"},
+        {"\x80z", "\xed\xb2\x80z"},
+        {"\xc0\xaf", "\xed\xb3\x80\xed\xb2\xaf"},                                  // not the shortest form
+        {"\xed\xb3\xbf", "\xed\xb3\xad\xed\xb2\xb3\xed\xb2\xbf"},                  // a surrogate already
+        {"\xe7\x8c", "\xed\xb3\xa7\xed\xb2\x8c"},                                  // cut
+        {"\xf4\x90\x80\x80", "\xed\xb3\xb4\xed\xb2\x90\xed\xb2\x80\xed\xb2\x80"},  // beyond Unicode
+    };
+    for (const auto& [bytes, text] : cases) {
+        EXPECT_EQ(escape_surrogates(bytes), text);
+        EXPECT_EQ(unescape_surrogates(text), bytes);
     }
 }
 
