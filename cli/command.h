@@ -21,5 +21,6 @@ using Command = std::function<Ending(const std::string& typed, const Interrupt& 
 // Each declares its options on `app`.
 Command add_bench(CLI::App& app);
 Command add_generate(CLI::App& app);
+Command add_pack(CLI::App& app);
 
 }  // namespace feedline

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/presets.h"
@@ -28,28 +29,6 @@ struct Arguments {
     bool no_progress = false;
     bool quiet = false;
 };
-
-// A size with its unit.
-CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes, const std::string& help) {
-    return app
-        .add_option_function<std::string>(
-            name, [&bytes](const std::string& text) { bytes = parse_size(text); },
-            fmt::format("{} (default {})", help, bytes))
-        ->type_name("SIZE");
-}
-
-// Whole numbers from 1 on, refused in words: CLI11's own check prints the largest double.
-CLI::Validator at_least_one() {
-    constexpr std::size_t kMostDigits = 18;  // what fits 64 bits for certain
-    return {[](const std::string& text) -> std::string {
-                const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-                const bool beyond = digits && text.size() > kMostDigits;
-                if (beyond) return fmt::format("'{}' is more than anyone can count", printable(text));
-                if (digits && text.find_first_not_of('0') != std::string::npos) return {};
-                return fmt::format("'{}' is not a whole number above 0", printable(text));
-            },
-            "", "at least one"};
-}
 
 void declare(CLI::App& app, Arguments& arguments) {
     GenerateOptions& options = arguments.options;

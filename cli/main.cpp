@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -35,16 +36,22 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
     CLI::App app("Does storage keep the GPUs busy, and why not?", "feedline");
     app.set_version_flag("--version", FEEDLINE_VERSION);
     app.require_subcommand(0, 1);
-    CLI::App* bench = app.add_subcommand("bench", "Measures how long an accelerator would wait for a dataset, and why");
-    CLI::App* generate = app.add_subcommand("generate", "Writes a dataset of small files");
-    const std::vector<std::pair<CLI::App*, feedline::Command>> commands{{bench, feedline::add_bench(*bench)},
-                                                                        {generate, feedline::add_generate(*generate)}};
+    std::vector<std::pair<CLI::App*, feedline::Command>> commands;
+    const auto add = [&](const char* name, const char* does, feedline::Command (*declare)(CLI::App&)) {
+        CLI::App* subcommand = app.add_subcommand(name, does);
+        commands.emplace_back(subcommand, declare(*subcommand));
+    };
+    add("bench", "Measures how long an accelerator would wait for a dataset, and why", feedline::add_bench);
+    add("generate", "Writes a dataset of small files", feedline::add_generate);
+    add("pack", "Repacks a dataset into large files of another format", feedline::add_pack);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {
         return app.exit(help);
     } catch (const CLI::ParseError& error) {
-        const CLI::App& command = bench->parsed() ? *bench : generate->parsed() ? *generate : app;
+        const auto parsed =
+            std::find_if(commands.begin(), commands.end(), [](const auto& one) { return one.first->parsed(); });
+        const CLI::App& command = parsed == commands.end() ? app : *parsed->first;
         const std::string typed = &command == &app ? "feedline" : "feedline " + command.get_name();
         const feedline::Error refusal =
             feedline::Error(feedline::ErrorKind::usage, feedline::in_plain_words(error, command))
@@ -60,7 +67,7 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
         }
         return ending.exit_code;
     }
-    return complain("a subcommand is needed: bench or generate. See feedline --help.",
+    return complain("a subcommand is needed: bench, generate or pack. See feedline --help.",
                     feedline::exit_code(feedline::ErrorKind::usage));
 }
 

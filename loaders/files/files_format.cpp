@@ -7,13 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <thread>
 
 #include "core/descriptors.h"
 #include "core/error.h"
 #include "core/incomplete.h"
 #include "core/lfs_pointer.h"
+#include "core/path_suffix.h"
 #include "loaders/files/directory_handles.h"
 #include "loaders/files/index.h"
 #include "loaders/files/scan.h"
@@ -81,7 +81,7 @@ public:
     SampleViews views(SampleId id, std::span<const std::byte> record) const override {
         SampleViews views = Dataset::views(id, record);
         views.original_path = key(id);
-        views.parts.front().name = std::filesystem::path(views.original_path).extension().native();
+        views.parts.front().name = path_suffix(views.original_path);
         if (!views.parts.front().name.empty()) views.parts.front().name.erase(0, 1);
         if (const auto* number = std::get_if<std::int64_t>(&views.label)) {
             views.class_name = info_.classes[static_cast<std::size_t>(*number)].name;

@@ -5,10 +5,17 @@
 
 namespace feedline::tfrecord {
 
-std::uint32_t masked_crc(std::span<const std::byte> bytes) {
+namespace {
+
+std::uint32_t masked(std::uint32_t crc) {
     constexpr std::uint32_t kMaskDelta = 0xa282ead8;
-    const std::uint32_t crc = crc32c(bytes);
     return ((crc >> 15U) | (crc << 17U)) + kMaskDelta;
+}
+
+}  // namespace
+
+std::uint32_t masked_crc(std::span<const std::byte> bytes) {
+    return masked(crc32c(bytes));
 }
 
 std::optional<std::uint64_t> parse_header(std::span<const std::byte, kHeaderBytes> header) {
@@ -25,8 +32,12 @@ std::array<std::byte, kHeaderBytes> make_header(std::uint64_t length_bytes) {
 }
 
 std::array<std::byte, kFooterBytes> make_footer(std::span<const std::byte> payload) {
+    return make_footer(crc32c(payload));
+}
+
+std::array<std::byte, kFooterBytes> make_footer(std::uint32_t payload_crc32c) {
     std::array<std::byte, kFooterBytes> footer{};
-    store_le(masked_crc(payload), footer);
+    store_le(masked(payload_crc32c), footer);
     return footer;
 }
 

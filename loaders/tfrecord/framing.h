@@ -24,6 +24,7 @@ std::optional<std::uint64_t> parse_header(std::span<const std::byte, kHeaderByte
 
 std::array<std::byte, kHeaderBytes> make_header(std::uint64_t length_bytes);
 std::array<std::byte, kFooterBytes> make_footer(std::span<const std::byte> payload);
+std::array<std::byte, kFooterBytes> make_footer(std::uint32_t payload_crc32c);
 
 // Whether a payload and the four bytes after it belong together.
 bool footer_fits(std::span<const std::byte> payload, std::span<const std::byte, kFooterBytes> footer);

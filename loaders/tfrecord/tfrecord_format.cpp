@@ -43,6 +43,12 @@ public:
         const std::optional<std::span<const std::byte>> payload = example ? example->payload() : std::nullopt;
         found.parts.push_back({payload ? example->payload_name() : "", payload.value_or(whole)});
         if (!example) return found;
+        // What our own packer keeps beside the first part.
+        constexpr std::string_view kPart = "part/";
+        for (const Feature& feature : example->features()) {
+            if (!feature.name.starts_with(kPart) || feature.bytes.size() != 1) continue;
+            found.parts.push_back({std::string(feature.name.substr(kPart.size())), feature.bytes.front()});
+        }
         found.label = example->label();
         found.class_name = example->class_text();
         found.original_path = example->file_name();

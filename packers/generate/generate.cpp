@@ -10,8 +10,8 @@
 #include "packers/generate/layout.h"
 #include "packers/generate/sizes.h"
 #include "packers/generate/space.h"
-#include "packers/generate/staging_directory.h"
 #include "packers/generate/writer.h"
+#include "packers/output/staging_directory.h"
 
 namespace feedline {
 namespace {

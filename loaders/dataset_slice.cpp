@@ -1,4 +1,4 @@
-#include "bench/dataset_slice.h"
+#include "loaders/dataset_slice.h"
 
 #include <algorithm>
 #include <array>

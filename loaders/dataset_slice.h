@@ -19,14 +19,14 @@ public:
     std::string path(ShardId shard) const override { return whole_->path(shard); }
     std::string key(SampleId id) const override { return whole_->key(ids_[id]); }
     std::optional<std::int64_t> label(SampleId id) const override { return whole_->label(ids_[id]); }
-    std::span<const std::byte> payload(SampleId id, std::span<const std::byte> record) const override {
-        return whole_->payload(ids_[id], record);
-    }
+    bool has_extents() const override { return whole_->has_extents(); }
+    std::unique_ptr<NativeReader> native_reader() const override;
     SampleViews views(SampleId id, std::span<const std::byte> record) const override {
         return whole_->views(ids_[id], record);
     }
-    bool has_extents() const override { return whole_->has_extents(); }
-    std::unique_ptr<NativeReader> native_reader() const override;
+    std::span<const std::byte> payload(SampleId id, std::span<const std::byte> record) const override {
+        return whole_->payload(ids_[id], record);
+    }
     std::string check(SampleId id, std::span<const std::byte> record) const override {
         return whole_->check(ids_[id], record);
     }

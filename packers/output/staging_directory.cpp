@@ -1,4 +1,4 @@
-#include "packers/generate/staging_directory.h"
+#include "packers/output/staging_directory.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::string without_trailing_slashes(std::string path) {
     return path;
 }
 
-void require_usable(const std::string& destination) {
+void require_usable(const std::string& destination, bool replace) {
     const fs::path path(destination);
     if (destination.empty()) throw Error(ErrorKind::usage, "no destination given");
     if (!path.has_filename() || path.filename() == "." || path.filename() == "..") {
@@ -42,7 +42,7 @@ void require_usable(const std::string& destination) {
     if (status.type() != fs::file_type::directory) {
         throw usage("the destination exists and is not a directory", destination, "Give another name");
     }
-    if (!fs::is_empty(path, failure)) {
+    if (!replace && !fs::is_empty(path, failure)) {
         if (failure) throw system_error(failure.value(), "cannot read the destination", destination);
         throw usage("the destination exists and is not empty", destination, "Remove it or give another name");
     }
@@ -56,9 +56,11 @@ void require_usable(const std::string& destination) {
 
 }  // namespace
 
-StagingDirectory::StagingDirectory(const std::string& destination)
-    : destination_(without_trailing_slashes(destination)), staging_path_(destination_ + ".incomplete") {
-    require_usable(destination_);
+StagingDirectory::StagingDirectory(const std::string& destination, const StagingOptions& options)
+    : options_(options),
+      destination_(without_trailing_slashes(destination)),
+      staging_path_(destination_ + ".incomplete") {
+    require_usable(destination_, options.replace);
     fs::path parent = fs::path(destination_).parent_path();
     if (parent.empty()) parent = ".";
     parent_ = Fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -84,8 +86,11 @@ void StagingDirectory::acquire() {
 
     std::error_code failure;
     const bool empty = fs::is_empty(staging_path_, failure);
-    Fd marker(
-        ::openat(directory_.get(), kIncompleteMarker, O_RDWR | O_NOFOLLOW | O_CLOEXEC | (empty ? O_CREAT : 0), 0666));
+    struct stat last {};
+    const bool nearly_finished = !options_.last_file.empty() && ::fstatat(directory_.get(), options_.last_file.c_str(),
+                                                                          &last, AT_SYMLINK_NOFOLLOW) == 0;
+    const int create = empty || nearly_finished ? O_CREAT : 0;
+    Fd marker(::openat(directory_.get(), kIncompleteMarker, O_RDWR | O_NOFOLLOW | O_CLOEXEC | create, 0666));
     if (!marker && errno == ENOENT) {
         throw usage("there is a directory in the way that was not left by an unfinished run", staging_path_,
                     "Look at it, then remove it or give another destination");
@@ -95,32 +100,56 @@ void StagingDirectory::acquire() {
         if (errno != EWOULDBLOCK) throw system_error(errno, "cannot lock", staging_path_ + "/" + kIncompleteMarker);
         throw usage("another run is writing this dataset", staging_path_, "Wait for it or give another destination");
     }
+    marker_ = std::move(marker);
+    has_leftover_ = !empty;
+    if (!has_leftover_ || options_.leftover == StagingOptions::Leftover::keep) return;
+    if (options_.leftover == StagingOptions::Leftover::refuse) {
+        directory_.reset();  // it is not ours to remove
+        throw usage("an unfinished run has left its work here", staging_path_,
+                    "Go on with it (--resume), or begin anew (--overwrite)");
+    }
+    clear();
+}
+
+void StagingDirectory::clear() {
+    std::error_code failure;
     for (const fs::directory_entry& entry : fs::directory_iterator(staging_path_, failure)) {
         if (entry.path().filename() == kIncompleteMarker) continue;
         fs::remove_all(entry.path(), failure);
         if (failure)
             throw system_error(failure.value(), "cannot clear the leftover of a killed run", entry.path().native());
     }
-    marker_ = std::move(marker);
+    has_leftover_ = false;
 }
 
 void StagingDirectory::publish() {
     if (::unlinkat(directory_.get(), kIncompleteMarker, 0) != 0)
         throw system_error(errno, "cannot unmark", staging_path_);
-    if (std::rename(staging_path_.c_str(), destination_.c_str()) != 0) {
-        if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) {
-            throw Error(ErrorKind::changed, "something else appeared at the destination while the dataset was written")
-                .at(destination_)
-                .advise("What was written is discarded; give another name");
-        }
-        throw system_error(errno, "cannot rename the finished dataset to", destination_);
-    }
+    put_in_place();
     published_ = true;
     if (::fsync(parent_.get()) != 0) throw system_error(errno, "cannot flush the directory of", destination_);
+    if (!options_.replace) return;
+    // What was replaced lies where the new one was.
+    std::error_code failure;
+    fs::remove_all(staging_path_, failure);
+    if (failure) throw system_error(failure.value(), "cannot remove what was replaced", staging_path_);
+}
+
+void StagingDirectory::put_in_place() {
+    if (std::rename(staging_path_.c_str(), destination_.c_str()) == 0) return;
+    const bool occupied = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
+    if (occupied && options_.replace) {
+        if (::renameat2(AT_FDCWD, staging_path_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_EXCHANGE) == 0) return;
+    } else if (occupied) {
+        throw Error(ErrorKind::changed, "something else appeared at the destination while the dataset was written")
+            .at(destination_)
+            .advise("What was written is discarded; give another name");
+    }
+    throw system_error(errno, "cannot rename the finished dataset to", destination_);
 }
 
 StagingDirectory::~StagingDirectory() {
-    if (published_ || !directory_) return;
+    if (published_ || !directory_ || keep_) return;
     std::error_code ignored;
     fs::remove_all(staging_path_, ignored);
 }

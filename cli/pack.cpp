@@ -1,0 +1,195 @@
+#include "packers/pack/pack.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/status_line.h"
+#include "core/units.h"
+#include "loaders/dataset.h"
+
+namespace feedline {
+namespace {
+
+struct Arguments {
+    PackOptions options;
+    std::string source;
+    std::string source_format = "auto";
+    std::string format;
+    bool dry_run = false;
+    bool json = false;
+    bool no_progress = false;
+    bool quiet = false;
+};
+
+std::string known_formats() {
+    std::string names;
+    for (const Packer* packer : all_packers()) names += fmt::format("{}{}", names.empty() ? "" : "|", packer->format());
+    return names;
+}
+
+void declare(CLI::App& app, Arguments& arguments) {
+    PackOptions& options = arguments.options;
+    app.add_option("SRC", arguments.source, "dataset to repack, of any format that bench reads")->required();
+    app.add_option("DST", options.destination, "directory to write; must not exist, or be empty")->required();
+    app.add_option("--format", arguments.format, "format to write")->type_name(known_formats())->required();
+    app.add_option("--source-format", arguments.source_format, "of SRC (default auto)")->type_name("NAME");
+    app.add_option("--name", options.name, "what the names of shards begin with (default SRC's own name)")
+        ->type_name("NAME");
+    CLI::Option* size = add_size(app, "--shard-size", options.shard_bytes, "content of a shard, at most");
+    app.add_option("--shards", options.shards, "exactly so many shards of about equal size")
+        ->type_name("N")
+        ->check(at_least_one())
+        ->excludes(size);
+    app.add_option("--order", options.order, "of samples in the shards (default sequential: as in SRC)")
+        ->transform(CLI::Transformer(std::map<std::string, OrderMode>{{"sequential", OrderMode::sequential},
+                                                                      {"shuffle", OrderMode::shuffle}})
+                        .description(""))
+        ->type_name("sequential|shuffle");
+    app.add_option("--seed", options.seed, "of --order shuffle (default 0)")->type_name("N");
+    app.add_option("--threads", options.threads, "shards written at the same time (default as many as cores)")
+        ->type_name("N")
+        ->check(at_least_one());
+    app.add_option("--labels", options.labels,
+                   "auto: SRC's own; dir: the folder's; none; or a file of lines PATH<TAB>LABEL (default auto)")
+        ->type_name("auto|dir|none|FILE");
+    app.add_option("--parts", options.parts,
+                   "of samples of several parts: which to take, the one to train on first (default all)")
+        ->delimiter(',')
+        ->type_name("NAME,...");
+    app.add_option("--on-error", options.on_error,
+                   "skip leaves out and counts samples that cannot be read (default stop)")
+        ->transform(CLI::Transformer(std::map<std::string, OnError>{{"stop", OnError::stop}, {"skip", OnError::skip}})
+                        .description(""))
+        ->type_name("stop|skip");
+    app.add_option_function<std::string>(
+           "--rate-limit", [&options](const std::string& text) { options.rate_bytes_per_second = parse_rate(text); },
+           "write at most so much (default no limit)")
+        ->type_name("RATE");
+    app.add_flag("--resume", options.resume,
+                 "go on with what an interrupted run has left; begins where there is none (default off)");
+    app.add_flag("--overwrite", options.overwrite,
+                 "replace a packed dataset at DST, once the new one is whole (default off)");
+    app.add_flag("--dry-run", arguments.dry_run, "say what would be written, and write nothing (default off)");
+    app.add_flag("--json", arguments.json, "print the outcome as JSON (default off)");
+    app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
+    app.add_flag("--quiet", arguments.quiet, "print nothing but errors (default off)");
+    app.footer(
+        "Sizes take KiB MiB GiB (1024) and KB MB GB (1000); rates are sizes a second: 100MB/s.\n"
+        "Example: feedline pack /data/train /data/train-tfrecord --format tfrecord --order shuffle");
+}
+
+// "[##########          ]  25,000 of 50,000 samples  2.87 GB  412 MB/s  12 s left"
+std::string progress_text(const PackProgress& progress, std::uint64_t samples, Nanoseconds elapsed_ns) {
+    constexpr int kBarColumns = 30;
+    const double done = samples > 0 ? static_cast<double>(progress.samples) / static_cast<double>(samples) : 0;
+    const std::string bar(static_cast<std::size_t>(std::lround(std::min(done, 1.0) * kBarColumns)), '#');
+    std::string line =
+        fmt::format("[{:<{}}]  {} of {}  {}", bar, kBarColumns, format_count(static_cast<double>(progress.samples)),
+                    format_counted(samples, "sample"), format_size(static_cast<double>(progress.content_bytes)));
+    const double seconds = to_seconds(elapsed_ns);
+    if (seconds > 0) line += "  " + format_rate(static_cast<double>(progress.content_bytes) / seconds);
+    const std::string left = done >= 1 ? "finishing" : format_left(elapsed_ns, done);
+    return left.empty() ? line : line + "  " + left;
+}
+
+void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan& plan) {
+    if (arguments.json) {
+        const nlohmann::ordered_json json = {{"schema", "feedline.pack/1"},
+                                             {"dry_run", true},
+                                             {"format", packer.format()},
+                                             {"shards", plan.shards},
+                                             {"samples", plan.samples},
+                                             {"source_bytes", plan.source_bytes},
+                                             {"estimated_bytes", plan.estimated_bytes},
+                                             {"free_bytes", plan.free_bytes},
+                                             {"estimated_seconds", plan.estimated_seconds}};
+        tell(stdout, json.dump(1) + "\n");
+        return;
+    }
+    tell(stdout,
+         fmt::format("{} of {} would become {} of {}, about {} ({} are free)\n", format_counted(plan.samples, "sample"),
+                     format_size(static_cast<double>(plan.source_bytes)), format_counted(plan.shards, "shard"),
+                     packer.format(), format_size(static_cast<double>(plan.estimated_bytes)),
+                     format_size(static_cast<double>(plan.free_bytes))));
+    tell(stdout, fmt::format("reading alone would take about {}, as far as a few samples show\n",
+                             format_time(static_cast<Nanoseconds>(plan.estimated_seconds * 1e9))));
+}
+
+void show_result(const Arguments& arguments, const PackResult& result, Nanoseconds elapsed_ns) {
+    const Manifest& manifest = result.manifest;
+    if (arguments.json) {
+        nlohmann::ordered_json json = {{"schema", "feedline.pack/1"},
+                                       {"format", manifest.format},
+                                       {"path", printable(arguments.options.destination)},
+                                       {"shards", manifest.shards.size()},
+                                       {"resumed_shards", result.resumed_shards},
+                                       {"samples", manifest.samples()},
+                                       {"content_bytes", manifest.content_bytes()},
+                                       {"bytes", manifest.bytes()},
+                                       {"left_out", manifest.left_out()},
+                                       {"seconds", to_seconds(elapsed_ns)}};
+        if (!result.engine_fallback.empty()) json["engine_fallback"] = result.engine_fallback;
+        tell(stdout, json.dump(1) + "\n");
+        return;
+    }
+    const std::string where = printable(arguments.options.destination);
+    if (result.was_complete) {
+        tell(stdout, fmt::format("{}: is complete already, nothing was done\n", where));
+        return;
+    }
+    tell(stdout, fmt::format("{}: {} in {} of {}, {} in {}\n", where, format_counted(manifest.samples(), "sample"),
+                             format_counted(manifest.shards.size(), "shard"), manifest.format,
+                             format_size(static_cast<double>(manifest.bytes())), format_time(elapsed_ns)));
+    if (result.resumed_shards > 0) {
+        tell(stdout,
+             fmt::format("  {} had been written by an earlier run\n", format_counted(result.resumed_shards, "shard")));
+    }
+    if (manifest.left_out() > 0) {
+        const auto first = std::find_if(manifest.shards.begin(), manifest.shards.end(),
+                                        [](const PackedShard& shard) { return !shard.left_out.empty(); });
+        tell(stdout, fmt::format("  left out: {}, such as {} ({}); all are in the manifest\n",
+                                 format_counted(manifest.left_out(), "sample"), printable(first->left_out.front().path),
+                                 printable(first->left_out.front().why)));
+    }
+}
+
+Ending run(const Arguments& arguments, const Interrupt& interrupt) {
+    const Packer& packer = find_packer(arguments.format);
+    const std::shared_ptr<const Dataset> source = open_dataset(
+        arguments.source, arguments.source_format, {.skip_corrupt = arguments.options.on_error == OnError::skip});
+    if (arguments.dry_run) {
+        show_plan(arguments, packer, plan_pack(source, packer, arguments.options));
+        return {};
+    }
+    const bool live = !arguments.quiet && !arguments.no_progress && StatusLine::possible(stderr);
+    const Nanoseconds start = now_ns();
+    StatusLine line(stderr);
+    std::function<void(const PackProgress&)> progress;
+    if (live) {
+        progress = [&](const PackProgress& now) { line.show(progress_text(now, source->size(), now_ns() - start)); };
+    }
+    const PackResult result = pack(source, packer, arguments.options, progress, interrupt);
+    line.clear();
+    if (!arguments.quiet) show_result(arguments, result, now_ns() - start);
+    return {};
+}
+
+}  // namespace
+
+Command add_pack(CLI::App& app) {
+    const auto arguments = std::make_shared<Arguments>();
+    declare(app, *arguments);
+    return [arguments](const std::string& /*typed*/, const Interrupt& interrupt) { return run(*arguments, interrupt); };
+}
+
+}  // namespace feedline

@@ -1,0 +1,119 @@
+#include "loaders/packed/manifest.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "loaders/packed/escape.h"
+#include "loaders/packed/shard_json.h"
+
+namespace feedline {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::string_view kNoChecksum = "00000000";
+
+std::uint32_t checksum_of(std::string_view text) {
+    return crc32c(std::as_bytes(std::span(text)));
+}
+
+template <typename Of>
+std::uint64_t sum(const std::vector<PackedShard>& shards, const Of& of) {
+    std::uint64_t total = 0;
+    for (const PackedShard& shard : shards) total += of(shard);
+    return total;
+}
+
+}  // namespace
+
+std::uint64_t Manifest::samples() const {
+    return sum(shards, [](const PackedShard& shard) { return shard.samples; });
+}
+std::uint64_t Manifest::bytes() const {
+    return sum(shards, [](const PackedShard& shard) { return shard.bytes; });
+}
+std::uint64_t Manifest::content_bytes() const {
+    return sum(shards, [](const PackedShard& shard) { return shard.content_bytes; });
+}
+std::uint64_t Manifest::left_out() const {
+    return sum(shards, [](const PackedShard& shard) { return shard.left_out.size(); });
+}
+
+std::string to_text(const Manifest& manifest) {
+    ordered_json classes = ordered_json::array();
+    for (const ClassName& one : manifest.classes) {
+        classes.push_back({{"label", one.label}, {"name", escaped(one.name)}, {"samples", one.samples}});
+    }
+    ordered_json shards = ordered_json::array();
+    for (const PackedShard& shard : manifest.shards) shards.push_back(shard_json(shard));
+    const ordered_json text = {
+        {"schema", kManifestSchema},
+        {"format", manifest.format},
+        {"name", escaped(manifest.name)},
+        {"plan", manifest.plan},
+        {"order", manifest.order},
+        {"seed", manifest.seed},
+        {"labels", escaped(manifest.labels)},
+        {"classes", classes},
+        {"totals",
+         {{"shards", manifest.shards.size()},
+          {"samples", manifest.samples()},
+          {"bytes", manifest.bytes()},
+          {"content_bytes", manifest.content_bytes()},
+          {"left_out", manifest.left_out()}}},
+        {"shards", shards},
+        {"crc32c", kNoChecksum},
+    };
+    std::string written = text.dump(1) + "\n";
+    const std::string checksum = checksum_text(checksum_of(written));
+    return written.replace(written.rfind(kNoChecksum), kNoChecksum.size(), checksum);
+}
+
+std::optional<Manifest> read_manifest(const std::string& directory) {
+    const std::string path = directory + (directory.ends_with('/') ? "" : "/") + kManifestName;
+    errno = 0;
+    std::ifstream in(path, std::ios::binary);
+    if (!in) {
+        if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+        throw system_error(errno, "cannot open", path);
+    }
+    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    try {
+        const ordered_json json = ordered_json::parse(text);
+        const auto checksum = json.at("crc32c").get<std::string>();
+        std::string without = text;
+        without.replace(without.rfind(checksum), checksum.size(), kNoChecksum);
+        if (checksum != checksum_text(checksum_of(without))) {
+            throw Error(ErrorKind::corrupt, "the manifest is not as it was written").at(path);
+        }
+        if (json.at("schema").get<std::string>() != kManifestSchema) {
+            throw Error(ErrorKind::corrupt, "the manifest is of a kind that is not known here").at(path);
+        }
+        Manifest manifest;
+        manifest.format = json.at("format").get<std::string>();
+        manifest.name = unescaped(json.at("name").get<std::string>());
+        manifest.plan = json.at("plan").get<std::string>();
+        manifest.order = json.at("order").get<std::string>();
+        manifest.seed = json.at("seed").get<std::uint64_t>();
+        manifest.labels = unescaped(json.at("labels").get<std::string>());
+        for (const ordered_json& one : json.at("classes")) {
+            manifest.classes.push_back({unescaped(one.at("name").get<std::string>()),
+                                        one.at("label").get<std::int64_t>(), one.at("samples").get<std::uint64_t>()});
+        }
+        for (const ordered_json& shard : json.at("shards")) manifest.shards.push_back(shard_of(shard));
+        return manifest;
+    } catch (const nlohmann::json::exception& error) {
+        throw Error(ErrorKind::corrupt, fmt::format("the manifest is damaged ({})", error.what())).at(path);
+    }
+}
+
+}  // namespace feedline

@@ -1,0 +1,20 @@
+// A finished shard as the manifest and the journal tell it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "loaders/packed/manifest.h"
+
+namespace feedline {
+
+nlohmann::ordered_json shard_json(const PackedShard& shard);
+// Throws what nlohmann-json throws, and Error{corrupt}.
+PackedShard shard_of(const nlohmann::ordered_json& json);
+
+// Eight hexadecimal digits. Throws Error{corrupt}.
+std::string checksum_text(std::uint32_t crc32c);
+std::uint32_t parse_checksum(const std::string& text);
+
+}  // namespace feedline

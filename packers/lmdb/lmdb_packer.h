@@ -1,0 +1,18 @@
+// Writes LMDB shards of Caffe Datums. See README.md.
+#pragma once
+
+#include "packers/packer.h"
+
+namespace feedline {
+
+class LmdbPacker final : public Packer {
+public:
+    std::string_view format() const override { return "lmdb"; }
+    std::string shard_name(std::string_view dataset, std::uint64_t number, std::uint64_t shards) const override;
+    std::string_view data_file() const override { return "data.mdb"; }
+    bool several_parts() const override { return false; }
+    std::uint64_t estimate_bytes(std::uint64_t samples, std::uint64_t content_bytes) const override;
+    std::unique_ptr<ShardWriter> open(const ShardPlan& plan) const override;
+};
+
+}  // namespace feedline

@@ -1,0 +1,56 @@
+// From a record of the source to what a packer is told of the sample.
+//
+// Thread-safety: immutable after construction.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "loaders/dataset.h"
+#include "loaders/shards/key_list.h"
+#include "packers/pack/labels.h"
+#include "packers/pack/unique_stems.h"
+#include "packers/packer.h"
+
+namespace feedline {
+
+struct Sample {
+    SampleHead head;
+    std::vector<std::span<const std::byte>> contents;  // of the parts, in the record
+    std::string problem;                               // what is wrong with the record; empty: nothing
+};
+
+class HeadMaker {
+public:
+    // `parts`: names of those to take; empty: all. `several_parts`: whether the format holds more than one.
+    HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer, std::vector<std::string> parts,
+              LabelChoice labels);
+
+    // Of sample `id`, number `number` of the packed dataset. `record` may be the first piece of a file of
+    // `record_bytes`. Throws Error{usage} for a sample that the options or the format do not allow.
+    Sample sample(std::uint64_t number, SampleId id, std::span<const std::byte> record,
+                  std::uint64_t record_bytes) const;
+
+    // Of all that the heads are made from but the records: keys, labels, options.
+    std::uint64_t digest() const { return digest_; }
+
+private:
+    std::string path_of(SampleId id, const SampleViews& views) const;
+    void choose_parts(SampleViews& views, const std::string& path) const;
+
+    std::shared_ptr<const Dataset> source_;
+    const Packer& packer_;
+    std::vector<std::string> parts_;
+    LabelChoice labels_;
+    // What the samples of a packed source were made from, where its sidecars tell.
+    std::optional<KeyList> paths_;
+    bool unique_paths_;  // in the source, so that they can stand for themselves
+    UniqueStems stems_;
+    std::uint64_t digest_ = 0;
+};
+
+}  // namespace feedline

@@ -1,0 +1,98 @@
+#include "packers/pack/journal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/error.h"
+#include "loaders/packed/shard_json.h"
+#include "packers/output/shard_file.h"
+
+namespace feedline {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Calls each(json, end of its line) for the whole lines at the beginning of the file that can be read.
+template <typename Each>
+void for_each_line(const std::string& path, const Each& each) {
+    std::ifstream in(path, std::ios::binary);
+    std::string line;
+    std::uint64_t end = 0;
+    while (std::getline(in, line) && !in.eof()) {
+        end += line.size() + 1;
+        const ordered_json json = ordered_json::parse(line, nullptr, false);
+        if (json.is_discarded()) return;
+        each(json, end);
+    }
+}
+
+JournalStart start_of(const ordered_json& json) {
+    return {json.value("plan", std::string()), json.value("replaces", false)};
+}
+
+}  // namespace
+
+std::optional<JournalStart> Journal::peek(const std::string& directory) {
+    std::optional<JournalStart> start;
+    try {
+        for_each_line(directory + "/" + kJournalName, [&](const ordered_json& json, std::uint64_t /*end*/) {
+            if (!start) start = start_of(json);
+        });
+    } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+    }
+    return start;
+}
+
+Journal::Journal(const std::string& directory, const JournalStart& start) : path_(directory + "/" + kJournalName) {
+    std::uint64_t whole = 0;
+    try {
+        bool first = true;
+        for_each_line(path_, [&](const ordered_json& json, std::uint64_t end) {
+            if (first && start_of(json).plan != start.plan) {
+                throw Error(ErrorKind::internal, "the journal is of another plan").at(path_);
+            }
+            if (!first) done_.insert_or_assign(json.at("shard").get<std::uint64_t>(), shard_of(json));
+            first = false;
+            whole = end;
+        });
+    } catch (const nlohmann::json::exception&) {  // what follows is not ours to trust
+    }
+    fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    if (!fd_) throw system_error(errno, "cannot open the journal", path_);
+    if (::ftruncate(fd_.get(), static_cast<off_t>(whole)) != 0 || ::lseek(fd_.get(), 0, SEEK_END) < 0) {
+        throw system_error(errno, "cannot go on with the journal", path_);
+    }
+    if (whole == 0) {
+        done_.clear();
+        append(ordered_json({{"plan", start.plan}, {"replaces", start.replaces}}).dump());
+        sync_directory_of(path_);
+    }
+}
+
+void Journal::record(std::uint64_t number, const PackedShard& shard) {
+    ordered_json json = {{"shard", number}};
+    json.update(shard_json(shard));
+    const std::lock_guard lock(mutex_);
+    append(json.dump());
+    done_.insert_or_assign(number, shard);
+}
+
+void Journal::append(const std::string& line) {
+    const std::string ended = line + "\n";
+    std::string_view rest = ended;
+    while (!rest.empty()) {
+        const ssize_t n = ::write(fd_.get(), rest.data(), rest.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) throw cannot_write(errno, path_, 0);
+        rest.remove_prefix(static_cast<std::size_t>(n));
+    }
+    if (::fdatasync(fd_.get()) != 0) throw cannot_write(errno, path_, 0);
+}
+
+}  // namespace feedline

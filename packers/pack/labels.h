@@ -1,0 +1,36 @@
+// Which label a sample gets: its own, none, or one from a file.
+//
+// Thread-safety: immutable after construction.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "loaders/dataset.h"
+
+namespace feedline {
+
+class LabelChoice {
+public:
+    // "auto", "none", or the path of a file with lines PATH<TAB>LABEL, where LABEL is a whole number, several with
+    // commas between, or text. Throws Error{usage} for a line that is none of it, with its offset; Error{io}.
+    explicit LabelChoice(const std::string& how);
+
+    bool keeps_own() const { return how_ == How::own; }
+    // The label of the sample that was made from `path` and has `own`. Throws Error{usage} where the file has none.
+    Label label(const std::string& path, const Label& own) const;
+    // Of all that is in the file; 0 without one.
+    std::uint64_t digest() const { return digest_; }
+
+private:
+    enum class How { own, none, file };
+    void read(const std::string& path);
+
+    How how_ = How::own;
+    std::string file_;
+    std::unordered_map<std::string, Label> labels_;
+    std::uint64_t digest_ = 0;
+};
+
+}  // namespace feedline

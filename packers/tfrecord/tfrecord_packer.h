@@ -1,0 +1,18 @@
+// Writes TFRecord shards of tf.train.Examples. See README.md.
+#pragma once
+
+#include "packers/packer.h"
+
+namespace feedline {
+
+class TfrecordPacker final : public Packer {
+public:
+    std::string_view format() const override { return "tfrecord"; }
+    std::string shard_name(std::string_view dataset, std::uint64_t number, std::uint64_t shards) const override;
+    bool has_index() const override { return true; }
+    bool several_parts() const override { return true; }
+    std::uint64_t estimate_bytes(std::uint64_t samples, std::uint64_t content_bytes) const override;
+    std::unique_ptr<ShardWriter> open(const ShardPlan& plan) const override;
+};
+
+}  // namespace feedline

@@ -1,0 +1,32 @@
+// Datasets to be packed, and what packed ones hold.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loaders/dataset.h"
+#include "packers/pack/pack.h"
+
+namespace feedline::test {
+
+// What comes out of a dataset, read sample by sample.
+struct ReadSample {
+    std::string content;  // of its first part
+    std::map<std::string, std::string> parts;
+    Label label;
+    std::string original_path;
+    std::string class_name;
+};
+std::vector<ReadSample> read_all(const std::string& path);
+
+// All files below a directory: name -> bytes.
+std::map<std::string, std::string> tree(const std::string& path);
+
+// Opens `source` and packs it.
+PackResult pack_directory(const std::string& source, const std::string& destination, std::string_view format,
+                          PackOptions options = {});
+
+}  // namespace feedline::test
