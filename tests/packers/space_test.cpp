@@ -9,8 +9,8 @@
 #include <filesystem>
 
 #include "packers/generate/generate.h"
-#include "packers/generate/staging_directory.h"
 #include "packers/generate/writer.h"
+#include "packers/output/staging_directory.h"
 #include "tests/packers/small_filesystem.h"
 #include "tests/testutil/temp_dir.h"
 

@@ -1,4 +1,4 @@
-#include "packers/generate/staging_directory.h"
+#include "packers/output/staging_directory.h"
 
 #include <gtest/gtest.h>
 
