@@ -31,6 +31,7 @@ struct DatasetArgument {
 struct BenchOptions {
     std::vector<DatasetArgument> datasets;
     std::string format = "auto";
+    std::string hdf5_dataset;                  // empty: to be found
     std::vector<std::string> engines{"auto"};  // names, or "all"
     unsigned accelerators = 1;
     std::uint32_t rank = 0;
@@ -93,7 +94,11 @@ struct OptionInfo {
 template <typename Options, typename Visitor>
 void visit_options(Options& o, Visitor&& visit) {
     using enum OptionGroup;
-    visit(OptionInfo{"format", "auto|files|lmdb|pth|tfrecord|webdataset", "format of the datasets", what}, o.format);
+    visit(OptionInfo{"format", "auto|files|hdf5|lmdb|pth|tfrecord|webdataset", "format of the datasets", what},
+          o.format);
+    visit(OptionInfo{"hdf5-dataset", "NAME", "hdf5: the dataset whose rows are the samples", what,
+                     "found: images, records, data with offsets, or the only one"},
+          o.hdf5_dataset);
     visit(OptionInfo{"workload", "NAME",
                      "published workload to emulate: fixes batch size and step time; `help` lists them", what,
                      "none: the pure loading rate", false, false, list_workloads},

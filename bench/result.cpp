@@ -90,6 +90,7 @@ Json dataset_json(const Result& result) {
     }
     return {{"path", printable(info.path)},
             {"format", info.format},
+            {"layout", info.layout.empty() ? Json(nullptr) : Json(printable(info.layout))},
             {"samples", info.samples},
             {"shards", info.shards},
             {"bytes", info.bytes},

@@ -57,9 +57,11 @@ Tier open_tier(const DatasetArgument& argument, const BenchOptions& options, Ben
     Tier tier;
     tier.name = argument.name;
     tier.dataset = run_interruptibly(
-        [path = argument.path, format = options.format, skip = options.on_error == OnError::skip, found] {
+        [path = argument.path, format = options.format, hdf5_dataset = options.hdf5_dataset,
+         skip = options.on_error == OnError::skip, found] {
             OpenOptions open;
             open.skip_corrupt = skip;
+            open.hdf5_dataset = hdf5_dataset;
             open.progress = [](std::uint64_t samples, void* context) {
                 static_cast<Found*>(context)->samples.store(samples, std::memory_order_relaxed);
             };

@@ -58,6 +58,7 @@ struct DatasetInfo {
     bool packed = false;                 // shards hold many samples, and stay open
     std::vector<ClassName> classes;      // empty: the dataset has no labels
     std::vector<Oddity> oddities;
+    std::string layout = {};  // which of the format's ways to hold samples it is; empty: it has one
 };
 
 // What a training job is told of a sample beside its bytes: nothing, a number, several, or text (raw bytes).
@@ -137,9 +138,10 @@ public:
 enum class Confidence { no, maybe, yes };
 
 struct OpenOptions {
-    unsigned threads = 0;         // for indexing; 0: as many as cores
-    bool include_hidden = false;  // files: descend into directories whose name starts with a dot
-    bool skip_corrupt = false;    // packed: count what is broken and go on behind it, instead of throwing
+    unsigned threads = 0;           // for indexing; 0: as many as cores
+    bool include_hidden = false;    // files: descend into directories whose name starts with a dot
+    bool skip_corrupt = false;      // packed: count what is broken and go on behind it, instead of throwing
+    std::string hdf5_dataset = {};  // hdf5: the dataset that holds the samples; empty: to be found
     // Called now and then from an indexing thread with the number of samples found so far; may be empty.
     void (*progress)(std::uint64_t samples, void* context) = nullptr;
     void* progress_context = nullptr;

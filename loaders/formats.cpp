@@ -10,6 +10,7 @@
 #include "core/lfs_pointer.h"
 #include "loaders/dataset.h"
 #include "loaders/files/files_format.h"
+#include "loaders/hdf5/hdf5_format.h"
 #include "loaders/lmdb/lmdb_format.h"
 #include "loaders/missing.h"
 #include "loaders/pth/pth_format.h"
@@ -21,11 +22,12 @@ namespace {
 
 // Adding a format: its header above, one line here, its sources in CMakeLists.txt.
 const FilesFormat kFiles;
+const Hdf5Format kHdf5;
 const LmdbFormat kLmdb;
 const PthFormat kPth;
 const TfrecordFormat kTfrecord;
 const WebdatasetFormat kWebdataset;
-constexpr std::array<const Format*, 5> kFormats = {&kFiles, &kLmdb, &kPth, &kTfrecord, &kWebdataset};
+constexpr std::array<const Format*, 6> kFormats = {&kFiles, &kHdf5, &kLmdb, &kPth, &kTfrecord, &kWebdataset};
 
 std::string known_names() {
     std::string names = "auto";

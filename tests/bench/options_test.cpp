@@ -29,6 +29,7 @@ std::string other_value(const OptionInfo& info) {
     if (info.value == "TIME") return "7ms";
     if (info.value == "RATE") return "7GB/s";
     if (info.value == "FILE") return "some.file";
+    if (info.value == "NAME") return "some/name";
     return "";
 }
 

@@ -5,6 +5,9 @@
 #include <array>
 #include <filesystem>
 
+#if FEEDLINE_HAVE_HDF5
+#include "tests/loaders/hdf5/hdf5_lab.h"
+#endif
 #if FEEDLINE_HAVE_LMDB
 #include "tests/loaders/lmdb/lmdb_writer.h"
 #endif
@@ -100,6 +103,19 @@ void write_webdataset(const std::string& path, const std::vector<std::string>& p
         [&](std::size_t shard) { return fmt::format("{}/w-{:06}.tar", path, shard); });
 }
 
+#if FEEDLINE_HAVE_HDF5
+template <bool Compressed>
+void write_hdf5(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
+    for (std::size_t first = 0; first < payloads.size(); first += a_shard) {
+        const auto begin = payloads.begin() + static_cast<std::ptrdiff_t>(first);
+        const std::size_t count = std::min(a_shard, payloads.size() - first);
+        write_packed_hdf5(fmt::format("{}/h-{:05}.h5", path, first / a_shard),
+                          {begin, begin + static_cast<std::ptrdiff_t>(count)},
+                          Compressed ? Hdf5Storage{.chunk = {10'000}, .gzip = true} : Hdf5Storage{});
+    }
+}
+#endif
+
 #if FEEDLINE_HAVE_ZLIB
 void write_webdataset_gz(const std::string& path, const std::vector<std::string>& payloads, std::size_t a_shard) {
     write_webdataset(path, payloads, a_shard);
@@ -124,6 +140,14 @@ void write_lmdb_shards(const std::string& path, const std::vector<std::string>& 
 std::span<const FormatMaker> format_makers() {
     static const std::vector<FormatMaker> kMakers = {
         FormatMaker{.format = "files", .write = write_files, .native = false},
+#if FEEDLINE_HAVE_HDF5
+        FormatMaker{.format = "hdf5", .write = write_hdf5<false>, .readable_up_to_a_cut = false},
+        FormatMaker{.format = "hdf5",
+                    .write = write_hdf5<true>,
+                    .readable_up_to_a_cut = false,
+                    .extents = false,
+                    .variant = "_gz"},
+#endif
 #if FEEDLINE_HAVE_LMDB
         FormatMaker{.format = "lmdb", .write = write_lmdb_shards, .readable_up_to_a_cut = false},
 #endif
