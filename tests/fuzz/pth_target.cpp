@@ -4,12 +4,7 @@
 namespace feedline {
 
 void fuzz_one(std::span<const std::byte> input) {
-    const MemoryFile file(input);
-    expect_answer_or_error([&] {
-        const PthFormat format;
-        static_cast<void>(format.probe(file.path()));
-        read_everything(*format.open(file.path(), {.threads = 1}));
-    });
+    fuzz_format(PthFormat(), input);
 }
 
 }  // namespace feedline

@@ -29,8 +29,15 @@ private:
 // Calls `work` and takes an Error for an answer, unless it is internal.
 void expect_answer_or_error(const std::function<void()>& work);
 
-// Every key, label and part of every sample, read by the format's own reader and, where there are extents, in place.
-// Stops after many samples or bytes: the input may say that the same byte is a sample again and again.
-void read_everything(const Dataset& dataset);
+// How a dataset is asked for its bytes. Of a format whose own library trusts the file: by extents alone.
+enum class ReadBy { reader_and_extents, extents };
+
+// Every key, label and part of every sample, read by the format's own reader and, where there are extents, in place:
+// both must agree. Stops after many samples or bytes, for the input may say that the same byte is a sample again and
+// again.
+void read_everything(const Dataset& dataset, ReadBy by = ReadBy::reader_and_extents);
+
+// Takes `input` as a dataset of one file: probed, opened and read, once to the end and once over what is broken.
+void fuzz_format(const Format& format, std::span<const std::byte> input, ReadBy by = ReadBy::reader_and_extents);
 
 }  // namespace feedline
