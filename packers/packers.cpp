@@ -9,6 +9,7 @@
 #ifdef FEEDLINE_HAVE_LMDB
 #include "packers/lmdb/lmdb_packer.h"
 #endif
+#include "packers/pth/pth_packer.h"
 #include "packers/tfrecord/tfrecord_packer.h"
 #include "packers/webdataset/webdataset_packer.h"
 
@@ -19,12 +20,14 @@ namespace {
 #ifdef FEEDLINE_HAVE_LMDB
 const LmdbPacker kLmdb;
 #endif
+const PthPacker kPth;
 const TfrecordPacker kTfrecord;
 const WebdatasetPacker kWebdataset;
 constexpr std::array kPackers = std::to_array<const Packer*>({
 #ifdef FEEDLINE_HAVE_LMDB
     &kLmdb,
 #endif
+    &kPth,
     &kTfrecord,
     &kWebdataset,
 });
