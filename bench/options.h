@@ -48,6 +48,7 @@ struct BenchOptions {
     Nanoseconds duration_ns = 0;
     std::uint64_t warmup_steps = 0;
     Nanoseconds io_timeout_ns = 0;
+    std::string index_cache = "auto";
     CacheMode cache = CacheMode::as_is;
     bool drop_caches = false;
     std::string device = "auto";
@@ -131,6 +132,11 @@ void visit_options(Options& o, Visitor&& visit) {
                      "none"},
           o.io_timeout_ns);
     visit(OptionInfo{"on-error", "stop|skip", "what to do with a sample that cannot be read", reading}, o.on_error);
+    visit(OptionInfo{"index-cache", "auto|off|DIR",
+                     "where indexes of packed datasets are kept, so that the next run need not make them; auto: "
+                     "~/.cache/feedline, those that took over 1 s",
+                     reading},
+          o.index_cache);
     visit(OptionInfo{"cache", "cold|warm|as-is", "state of the page cache before each epoch", reading}, o.cache);
     visit(OptionInfo{"drop-caches", "", "with --cache cold: drop the machine's whole cache, metadata included (root)",
                      reading},

@@ -18,6 +18,7 @@
 #include "core/failure_words.h"
 #include "core/presets.h"
 #include "core/units.h"
+#include "loaders/shards/index_cache.h"
 
 namespace feedline {
 namespace {
@@ -58,8 +59,14 @@ Tier open_tier(const DatasetArgument& argument, const BenchOptions& options, Ben
     tier.name = argument.name;
     tier.dataset = run_interruptibly(
         [path = argument.path, format = options.format, hdf5_dataset = options.hdf5_dataset,
-         skip = options.on_error == OnError::skip, found] {
+         skip = options.on_error == OnError::skip, cache = options.index_cache, found] {
             OpenOptions open;
+            if (cache == "auto") {
+                open.index_cache = default_index_cache();
+                open.index_cache_from_ns = kNanosecondsPerSecond;
+            } else if (cache != "off") {
+                open.index_cache = cache;
+            }
             open.skip_corrupt = skip;
             open.hdf5_dataset = hdf5_dataset;
             open.progress = [](std::uint64_t samples, void* context) {

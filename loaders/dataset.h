@@ -142,6 +142,10 @@ struct OpenOptions {
     bool include_hidden = false;    // files: descend into directories whose name starts with a dot
     bool skip_corrupt = false;      // packed: count what is broken and go on behind it, instead of throwing
     std::string hdf5_dataset = {};  // hdf5: the dataset that holds the samples; empty: to be found
+    // packed: a directory where indexes are kept and looked for; empty: none. Kept are those that took at least
+    // `index_cache_from_ns` to make, all shards together. What cannot be kept is no error.
+    std::string index_cache = {};
+    std::int64_t index_cache_from_ns = 0;
     // Called now and then from an indexing thread with the number of samples found so far; may be empty.
     void (*progress)(std::uint64_t samples, void* context) = nullptr;
     void* progress_context = nullptr;

@@ -11,6 +11,7 @@
 #include "core/beginning.h"
 #include "core/error.h"
 #include "loaders/shards/compressed_chain.h"
+#include "loaders/shards/index_cache.h"
 #include "loaders/shards/index_file.h"
 #include "loaders/shards/parallel.h"
 
@@ -68,7 +69,8 @@ struct Stretch {
     std::uint64_t end_bytes = 0;
     std::shared_ptr<AccessPoints> access = nullptr;  // compressed: the whole shard is one stretch,
     std::uint64_t fault_bytes = 0;                   // and where in the file its fault is
-    bool known = false;                              // an index file has told it all
+    bool known = false;                              // an index file or the cache has told it all
+    std::string identity = {};                       // of the shard, for the cache; of one that is not known
     Chain chain = {};
 };
 
@@ -214,6 +216,18 @@ bool is_compressed(const ShardFile& shard, const ChainFormat& format) {
            (start.size() < format.header_bytes() || !format.may_be_header(start, shard.size_bytes));
 }
 
+// Of records without a gap between them.
+Chain chain_of(std::span<const WalkedRecord> records) {
+    Chain chain;
+    chain.links.reserve(records.size());
+    for (const WalkedRecord& record : records) {
+        chain.names += record.name;
+        chain.links.push_back({record.begin_bytes, chain.names.size()});
+        chain.end_bytes = record.end_bytes;
+    }
+    return chain;
+}
+
 void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
     for (const Oddity& oddity : more) {
         const auto same = std::find_if(all.begin(), all.end(), [&](const Oddity& o) { return o.kind == oddity.kind; });
@@ -228,23 +242,31 @@ void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
 // What is known of a shard before it is walked.
 struct Foreknown {
     bool compressed = false;
-    std::optional<Chain> chain;
+    std::optional<KnownShard> all;
+    std::string identity;
     std::vector<Oddity> oddities;
 };
 
-Foreknown look_at(const ShardFile& shard, const ChainFormat& format) {
+Foreknown look_at(const ShardFile& shard, const ChainFormat& format, const IndexCache& cache) {
     Foreknown found;
     found.compressed = is_compressed(shard, format);
-    if (!found.compressed) found.chain = chain_from_index_file(shard, format, found.oddities);
+    if (!found.compressed) {
+        std::optional<Chain> chain = chain_from_index_file(shard, format, found.oddities);
+        if (chain) found.all = KnownShard{std::move(*chain), nullptr};
+    }
+    if (!found.all) {
+        found.identity = cache.identity(shard);
+        found.all = cache.load(shard, found.identity);
+    }
     return found;
 }
 
 // In the order of shards and of their bytes.
 std::vector<Stretch> cut(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
-                         std::vector<Oddity>& oddities) {
+                         const IndexCache& cache, std::vector<Oddity>& oddities) {
     std::vector<Foreknown> known(shards.size());
     for_each_index(shards.size(), options.threads,
-                   [&](std::size_t shard) { known[shard] = look_at(shards[shard], format); });
+                   [&](std::size_t shard) { known[shard] = look_at(shards[shard], format, cache); });
     const auto many = static_cast<std::uint64_t>(
         std::count_if(known.begin(), known.end(), [](const Foreknown& shard) { return shard.compressed; }));
     std::vector<Stretch> parts;
@@ -252,13 +274,20 @@ std::vector<Stretch> cut(std::span<const ShardFile> shards, const ChainFormat& f
         const std::uint64_t size = shards[shard].size_bytes;
         add_up(oddities, known[shard].oddities);
         if (known[shard].compressed && !can_inflate()) throw no_zlib(shards[shard].path);
-        if (known[shard].compressed || known[shard].chain) {
+        if (known[shard].compressed || known[shard].all) {
             Stretch& whole = parts.emplace_back();
             whole.shard = shard;
             whole.end_bytes = size;
-            whole.known = known[shard].chain.has_value();
-            if (whole.known) whole.chain = std::move(*known[shard].chain);
-            if (!whole.known) whole.access = std::make_shared<AccessPoints>(options.window_budget_bytes / many);
+            whole.known = known[shard].all.has_value();
+            if (whole.known) {
+                whole.chain = std::move(known[shard].all->chain);
+                whole.access = std::move(known[shard].all->access);
+                // It may have been kept for fewer shards.
+                if (whole.access != nullptr) whole.access->limit(options.window_budget_bytes / many);
+            } else {
+                whole.identity = std::move(known[shard].identity);
+                whole.access = std::make_shared<AccessPoints>(options.window_budget_bytes / many);
+            }
             continue;
         }
         for (std::uint64_t begin = 0; begin < size; begin += options.part_bytes) {
@@ -266,6 +295,7 @@ std::vector<Stretch> cut(std::span<const ShardFile> shards, const ChainFormat& f
             part.shard = shard;
             part.begin_bytes = begin;
             part.end_bytes = std::min(begin + options.part_bytes, size);
+            if (begin == 0) part.identity = std::move(known[shard].identity);
         }
     }
     return parts;
@@ -277,6 +307,8 @@ ChainOptions chain_options(const OpenOptions& options) {
     ChainOptions how;
     if (options.threads > 0) how.threads = options.threads;
     how.skip_corrupt = options.skip_corrupt;
+    how.index_cache = options.index_cache;
+    how.index_cache_from_ns = options.index_cache_from_ns;
     how.progress = options.progress;
     how.progress_context = options.progress_context;
     return how;
@@ -285,7 +317,9 @@ ChainOptions chain_options(const OpenOptions& options) {
 WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
                          const OnShard& on_shard) {
     WalkedShards walked;
-    std::vector<Stretch> parts = cut(shards, format, options, walked.oddities);
+    const IndexCache cache(options.index_cache, format.tag());
+    const Nanoseconds begun_ns = now_ns();
+    std::vector<Stretch> parts = cut(shards, format, options, cache, walked.oddities);
     std::atomic<std::uint64_t> found{0};
     for_each_index(parts.size(), options.threads, [&](std::size_t i) {
         walk(parts[i], shards[parts[i].shard], format);
@@ -293,6 +327,7 @@ WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& f
         const std::uint64_t records = found.fetch_add(here) + here;
         if (options.progress != nullptr) options.progress(records, options.progress_context);
     });
+    const bool worth_keeping = now_ns() - begun_ns >= options.index_cache_from_ns;
     walked.access.resize(shards.size());
     std::size_t begin = 0;
     for (std::size_t shard = 0; shard < shards.size(); ++shard) {
@@ -302,7 +337,13 @@ WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& f
         std::vector<Oddity> skipped;
         Joiner joiner(shards[shard], format, options);
         const bool compressed = !own.empty() && own.front().access != nullptr;
-        on_shard(shard, compressed ? joiner.take_whole(own.front(), skipped) : joiner.join(own, skipped));
+        const std::string identity = own.empty() ? std::string() : own.front().identity;
+        const std::span<const WalkedRecord> records =
+            compressed ? joiner.take_whole(own.front(), skipped) : joiner.join(own, skipped);
+        on_shard(shard, records);
+        if (worth_keeping && !identity.empty() && skipped.empty()) {
+            cache.store(shards[shard], identity, {chain_of(records), compressed ? own.front().access : nullptr});
+        }
         if (compressed) walked.access[shard] = std::move(own.front().access);
         add_up(walked.oddities, skipped);
         begin = end;

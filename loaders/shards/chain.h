@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/clock.h"
 #include "loaders/dataset.h"
 #include "loaders/shards/inflate.h"
 #include "loaders/shards/shard_list.h"
@@ -46,6 +47,8 @@ struct NextRecord {
 class ChainFormat {
 public:
     virtual ~ChainFormat() = default;
+    // What tells its indexes from those that others make of the same file.
+    virtual std::string_view tag() const = 0;
     // What begins at `offset_bytes`, which is no more than the file's size: a record, the end of the data, or something
     // that is neither (`what` says what is wrong). Looks at nothing before `offset_bytes`; may read `ahead` bytes more
     // than it needs.
@@ -70,7 +73,9 @@ struct ChainOptions {
     std::uint64_t part_bytes = 64U << 20U;  // what one thread walks at a time
     // What may be kept of all compressed shards together to begin in their middle.
     std::uint64_t window_budget_bytes = 64U << 20U;
-    bool skip_corrupt = false;  // go on behind what is broken and count it, instead of throwing
+    bool skip_corrupt = false;     // go on behind what is broken and count it, instead of throwing
+    std::string index_cache = {};  // as OpenOptions has it
+    Nanoseconds index_cache_from_ns = 0;
     void (*progress)(std::uint64_t records, void* context) = nullptr;  // from any thread, one call at a time or several
     void* progress_context = nullptr;
 };
@@ -94,9 +99,9 @@ struct WalkedShards {
     std::vector<std::shared_ptr<const AccessPoints>> access;
 };
 
-// Walks all shards, except where an index file knows their records; compressed ones once through, with offsets in what
-// they inflate to. Throws Error{io}, Error{changed}, Error{corrupt} with file and offset of the first fault, by shard,
-// unless it is to be skipped, and Error{unsupported} for compressed shards in a build without zlib.
+// Walks all shards, except where an index file or the cache knows their records; compressed ones once through, with
+// offsets in what they inflate to. Throws Error{io}, Error{changed}, Error{corrupt} with file and offset of the first
+// fault, by shard, unless it is to be skipped, and Error{unsupported} for compressed shards in a build without zlib.
 WalkedShards walk_shards(std::span<const ShardFile> shards, const ChainFormat& format, const ChainOptions& options,
                          const OnShard& on_shard);
 

@@ -53,6 +53,11 @@ void AccessPoints::add(AccessPoint point) {
     while (window_bytes_ > budget_bytes_) thin_out();
 }
 
+void AccessPoints::limit(std::uint64_t budget_bytes) {
+    budget_bytes_ = budget_bytes;
+    while (window_bytes_ > budget_bytes_) thin_out();
+}
+
 // Every other one goes, and from now on they are twice as far apart.
 void AccessPoints::thin_out() {
     spacing_bytes_ *= 2;

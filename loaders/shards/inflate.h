@@ -44,6 +44,8 @@ public:
     // Their windows take at most about `budget_bytes`.
     explicit AccessPoints(std::uint64_t budget_bytes) : budget_bytes_(budget_bytes) {}
 
+    // From now on as if it had been made so.
+    void limit(std::uint64_t budget_bytes);
     // Whether a point at `inflated_bytes`, which is behind all others, is wanted.
     bool wants(std::uint64_t inflated_bytes) const;
     void add(AccessPoint point);
@@ -51,6 +53,7 @@ public:
     // The last at or before `inflated_bytes`; null: only the file's start is.
     const AccessPoint* before(std::uint64_t inflated_bytes) const;
     std::size_t size() const { return points_.size(); }
+    const std::vector<AccessPoint>& points() const { return points_; }
     std::uint64_t window_bytes() const { return window_bytes_; }
 
 private:

@@ -9,6 +9,7 @@ namespace feedline::tfrecord {
 
 class RecordChain final : public ChainFormat {
 public:
+    std::string_view tag() const override { return "tfrecord"; }
     Next next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
               std::string& what) const override;
     std::size_t header_bytes() const override { return kHeaderBytes; }

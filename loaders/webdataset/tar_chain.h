@@ -9,6 +9,7 @@ namespace feedline::webdataset {
 
 class TarChain final : public ChainFormat {
 public:
+    std::string_view tag() const override { return "tar"; }
     Next next(Window& file, std::uint64_t offset_bytes, std::size_t ahead, NextRecord& record,
               std::string& what) const override;
     std::uint64_t alignment_bytes() const override { return tar::kBlockBytes; }

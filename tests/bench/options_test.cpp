@@ -12,17 +12,11 @@ namespace {
 
 // A text that each kind of value accepts and that is not its default, by the option's value name or name.
 std::string other_value(const OptionInfo& info) {
-    static const std::map<std::string_view, std::string> by_name{{"format", "files"},
-                                                                 {"order", "sequential"},
-                                                                 {"decode", "crc"},
-                                                                 {"crc", "sampled"},
-                                                                 {"on-error", "skip"},
-                                                                 {"cache", "cold"},
-                                                                 {"device", "emulated"},
-                                                                 {"step-kernel", "gemm"},
-                                                                 {"engine", "pread,uring"},
-                                                                 {"workload", "resnet50-h100"},
-                                                                 {"require", "idle.fraction<=0.05"}};
+    static const std::map<std::string_view, std::string> by_name{
+        {"format", "files"},    {"order", "sequential"},       {"decode", "crc"},
+        {"crc", "sampled"},     {"on-error", "skip"},          {"cache", "cold"},
+        {"device", "emulated"}, {"step-kernel", "gemm"},       {"engine", "pread,uring"},
+        {"index-cache", "off"}, {"workload", "resnet50-h100"}, {"require", "idle.fraction<=0.05"}};
     const auto found = by_name.find(info.name);
     if (found != by_name.end()) return found->second;
     if (info.value == "N") return "7";
