@@ -6,6 +6,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace feedline::webdataset {
@@ -17,6 +18,10 @@ struct MemberName {
 
 // Nothing for what belongs to no sample: names without a dot or that begin with one, and `__x__` at the top.
 std::optional<MemberName> split_name(std::string_view name);
+
+// The path that a member's name tells. Writers that escape what a key cannot hold (ours: a dot, white space and the
+// like as %XX) have it back; where the key holds the ending too, it is not there twice. Other names are as they are.
+std::string path_in(const MemberName& name);
 
 // Whether a part says something about the sample (`cls`, `json`, `txt`, ...) rather than being what is trained on.
 bool is_annotation(std::string_view extension);

@@ -58,7 +58,7 @@ SampleViews views_of(std::span<const std::byte> record) {
             const bool first = annotations_only && !is_annotation(name->extension);
             if (first || found.parts.empty()) {
                 trained_on = found.parts.size();
-                found.original_path = member.header.name;
+                found.original_path = path_in(*name);
             }
             if (first) annotations_only = false;
             found.parts.push_back({std::string(name->extension), content});

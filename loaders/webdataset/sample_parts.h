@@ -11,9 +11,9 @@
 namespace feedline::webdataset {
 
 // Every member is a part: first the one that is trained on, which is the first that is no annotation (else the first),
-// then the others as they stand. The label is what the part `cls` says, the path the name of the first part's member. A
-// member of another sample, a header that is no longer one and a part that is there twice are problems; the parts
-// before are there.
+// then the others as they stand. The label is what the part `cls` says, the path what the name of the first part's
+// member tells. A member of another sample, a header that is no longer one and a part that is there twice are problems;
+// the parts before are there.
 SampleViews views_of(std::span<const std::byte> record);
 
 }  // namespace feedline::webdataset

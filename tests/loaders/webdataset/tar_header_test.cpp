@@ -90,5 +90,17 @@ TEST(Naming, TheKeyEndsAtTheFirstDotOfTheLastComponent) {
     }
 }
 
+TEST(Naming, APathThatOurWriterEscapedComesBack) {
+    const auto path = [](std::string_view name) { return webdataset::path_in(webdataset::split_name(name).value()); };
+    EXPECT_EQ(path("cat/1.jpg"), "cat/1.jpg");
+    EXPECT_EQ(path("a%2Eb%20c%25.jpg"), "a.b c%.jpg");
+    EXPECT_EQ(path("d/x%2Ejpg.jpg"), "d/x.jpg");
+    EXPECT_EQ(path("%FF.bin"), "\xff.bin");
+    // What it would not have written.
+    for (const char* other : {"100%.jpg", "%41.jpg", "%2e.jpg", "%2.jpg", "%ZZ.jpg", "a%20b%4.jpg"}) {
+        EXPECT_EQ(path(other), other);
+    }
+}
+
 }  // namespace
 }  // namespace feedline::tar
