@@ -104,10 +104,15 @@ std::string reading_advice(const Result& result, const EpochResult& epoch) {
     return "raise --queue-depth; if that changes nothing, use a faster tier";
 }
 
+// Its samples lie in no file as they are, so no other engine reads them.
+bool only_native(const Result& result) {
+    return result.engine == "native" && !result.extents;
+}
+
 // Another engine costs nothing to try, so it comes first.
 std::string storage_advice(const Result& result, const EpochResult& epoch) {
     std::string advice = reading_advice(result, epoch);
-    if (!asked_for_cold(result) || result.engine == "uring-direct") return advice;
+    if (!asked_for_cold(result) || result.engine == "uring-direct" || only_native(result)) return advice;
     return fmt::format("--engine uring-direct, which reads past the page cache; then {}", advice);
 }
 
@@ -273,8 +278,10 @@ std::string cpu_text(const Result& result, const EpochResult& epoch, const std::
             "need less decoding.",
             here, control_figure(result, null_storage), share_of(split, Cause::decode));
     }
-    const std::string advice = fmt::format("more --threads if cores are free, or larger records{}",
-                                           result.engine.starts_with("uring") ? "" : ", or --engine uring");
+    const std::string advice = fmt::format("more --threads if cores are free, or {}",
+                                           only_native(result)                  ? "store the samples uncompressed"
+                                           : result.engine.starts_with("uring") ? "larger records"
+                                                                                : "larger records, or --engine uring");
     if (from_memory(epoch)) {
         return fmt::format("reading from it, the CPU is the limit: {}, most of it in {}. Next: {}.", here,
                            to_string(largest_cause(causes)), advice);

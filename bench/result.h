@@ -96,6 +96,7 @@ struct Result {
     std::vector<std::string> missed_requirements;    // missed(); empty as well where nothing was required, or judged
     std::vector<std::string> unjudged_requirements;  // unjudged(); the same
     DatasetInfo dataset;
+    bool extents = true;  // its samples lie in their files as they are: any engine reads them
     TierInfo tier;
     std::string device_kind;  // "cuda" | "emulated"
     std::string device_name;

@@ -184,6 +184,7 @@ Result described(const Combination& combination, DeviceKind device) {
     result.config = config_json(options);
     result.notes = combination.notes;
     result.dataset = combination.tier->dataset->info();
+    result.extents = combination.tier->dataset->has_extents();
     result.tier = combination.tier->info;
     result.device_kind = device == DeviceKind::cuda ? "cuda" : "emulated";
     result.batch_size = options.batch_size;
