@@ -16,8 +16,8 @@
 #include "packers/lmdb/datum_writer.h"
 #include "packers/output/digest.h"
 #include "packers/output/glued_parts.h"
+#include "packers/output/new_file.h"
 #include "packers/output/rate_limit.h"
-#include "packers/output/shard_file.h"
 
 namespace feedline {
 namespace {

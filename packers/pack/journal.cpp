@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "loaders/packed/shard_json.h"
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 
 namespace feedline {
 namespace {

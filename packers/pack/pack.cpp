@@ -19,8 +19,8 @@
 #include "core/error.h"
 #include "core/units.h"
 #include "packers/output/digest.h"
+#include "packers/output/new_file.h"
 #include "packers/output/rate_limit.h"
-#include "packers/output/shard_file.h"
 #include "packers/output/staging_directory.h"
 #include "packers/pack/head_maker.h"
 #include "packers/pack/journal.h"
@@ -314,7 +314,7 @@ void Run::write_manifest(const Manifest& manifest, const std::string& directory)
     const std::string temporary = directory + "/." + kManifestName + ".partial";
     std::error_code ignored;
     fs::remove(temporary, ignored);
-    ShardFile file(temporary, nullptr);
+    NewFile file(temporary, nullptr);
     file.append(to_text(manifest));
     file.finish();
     if (std::rename(temporary.c_str(), path.c_str()) != 0) throw system_error(errno, "cannot rename to", path);

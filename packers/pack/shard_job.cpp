@@ -18,7 +18,7 @@
 #include "core/error.h"
 #include "core/fd.h"
 #include "loaders/packed/sidecar.h"
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 
 namespace feedline {
 namespace {
@@ -145,7 +145,7 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
     };
     start_reading(ids);
     const std::unique_ptr<ShardWriter> writer = context_.packer.open(plan);
-    ShardFile sidecar(temporary(sidecar_name), nullptr);
+    NewFile sidecar(temporary(sidecar_name), nullptr);
     std::optional<OpenSample> open;
     std::uint64_t samples = 0;
     std::uint64_t bytes = 0;

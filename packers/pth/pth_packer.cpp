@@ -9,7 +9,7 @@
 #include "core/little_endian.h"
 #include "loaders/pickle/opcodes.h"
 #include "loaders/pth/samples.h"
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 #include "packers/pth/pickle_writer.h"
 #include "packers/pth/zip_writer.h"
 
@@ -124,7 +124,7 @@ private:
     }
 
     std::vector<ClassName> classes_;
-    ShardFile file_;
+    NewFile file_;
     pth::ZipWriter zip_;
     std::vector<std::int64_t> ends_;  // of samples in 'data', after a 0
     std::vector<std::int64_t> labels_;

@@ -10,14 +10,14 @@
 #include <string>
 #include <string_view>
 
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 
 namespace feedline::pth {
 
 class ZipWriter {
 public:
     // `file` is empty, and outlives the writer.
-    explicit ZipWriter(ShardFile& file) : file_(file) {}
+    explicit ZipWriter(NewFile& file) : file_(file) {}
 
     // An entry of any size: begin(), append() as often as needed, end(). `name` is UTF-8.
     void begin(std::string_view name);
@@ -31,7 +31,7 @@ public:
     std::uint64_t entry_bytes() const { return size_bytes_; }
 
 private:
-    ShardFile& file_;
+    NewFile& file_;
     std::string directory_;
     std::uint64_t entries_ = 0;
     std::string name_;

@@ -9,7 +9,7 @@
 #include "core/units.h"
 #include "loaders/tfrecord/framing.h"
 #include "packers/output/glued_parts.h"
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 #include "packers/tfrecord/example_writer.h"
 
 namespace feedline {
@@ -61,8 +61,8 @@ private:
         file_.append(piece);
     }
 
-    ShardFile file_;
-    ShardFile index_;
+    NewFile file_;
+    NewFile index_;
     GluedParts parts_;
     std::uint32_t crc_ = 0;  // of the Example so far
 };

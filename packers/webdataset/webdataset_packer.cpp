@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "packers/output/glued_parts.h"
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 #include "packers/webdataset/sample_key.h"
 #include "packers/webdataset/tar_writer.h"
 
@@ -94,8 +94,8 @@ public:
     }
 
 private:
-    ShardFile file_;
-    ShardFile index_;
+    NewFile file_;
+    NewFile index_;
     GluedParts parts_;
 };
 

@@ -1,4 +1,4 @@
-#include "packers/output/shard_file.h"
+#include "packers/output/new_file.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -55,13 +55,13 @@ void sync_directory_of(const std::string& path) {
     if (::fsync(fd.get()) != 0 && errno != EINVAL) throw system_error(errno, "cannot flush directory", directory);
 }
 
-ShardFile::ShardFile(std::string path, RateLimit* rate)
+NewFile::NewFile(std::string path, RateLimit* rate)
     : path_(std::move(path)), fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)), rate_(rate) {
     if (!fd_) throw system_error(errno, "cannot make file", path_);
     gathered_.reserve(kGatherBytes);
 }
 
-void ShardFile::append(std::span<const std::byte> bytes) {
+void NewFile::append(std::span<const std::byte> bytes) {
     if (rate_ != nullptr) rate_->take(bytes.size());
     crc32c_ = feedline::crc32c(bytes, crc32c_);
     if (bytes.size() >= kDirectBytes) {
@@ -71,20 +71,20 @@ void ShardFile::append(std::span<const std::byte> bytes) {
     }
 }
 
-void ShardFile::append_zeros(std::uint64_t count) {
+void NewFile::append_zeros(std::uint64_t count) {
     static constexpr std::array<std::byte, 4096> kZeros{};
     for (; count > 0; count -= std::min<std::uint64_t>(count, kZeros.size())) {
         append(std::span(kZeros).first(std::min<std::uint64_t>(count, kZeros.size())));
     }
 }
 
-void ShardFile::gather(std::span<const std::byte> bytes) {
+void NewFile::gather(std::span<const std::byte> bytes) {
     if (gathered_.size() + bytes.size() > kGatherBytes) write_out({});
     gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
 }
 
 // Writes what was gathered, and `more` behind it.
-void ShardFile::write_out(std::span<const std::byte> more) {
+void NewFile::write_out(std::span<const std::byte> more) {
     std::span<const std::byte> first = gathered_;
     while (!first.empty() || !more.empty()) {
         // The kernel does not write through an iovec, it only has no const one.
@@ -103,7 +103,7 @@ void ShardFile::write_out(std::span<const std::byte> more) {
     set_disk_to_work(false);
 }
 
-void ShardFile::set_disk_to_work(bool all) {
+void NewFile::set_disk_to_work(bool all) {
     const std::uint64_t due = written_bytes_ - flushing_bytes_;
     if (!all && due < kFlushBytes) return;
     // Only a beginning: filesystems that know no such thing refuse, and finish() does the whole.
@@ -112,7 +112,7 @@ void ShardFile::set_disk_to_work(bool all) {
     flushing_bytes_ = written_bytes_;
 }
 
-void ShardFile::finish() {
+void NewFile::finish() {
     write_out({});
     if (::fsync(fd_.get()) != 0) throw cannot_write(errno, path_, written_bytes_);
     const int fd = fd_.release();

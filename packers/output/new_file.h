@@ -17,11 +17,11 @@
 
 namespace feedline {
 
-class ShardFile {
+class NewFile {
 public:
     // Makes the file, which must not exist. `rate` is not owned and may be null. Throws Error{io, out_of_space}, as do
     // all below, with path and offset.
-    ShardFile(std::string path, RateLimit* rate);
+    NewFile(std::string path, RateLimit* rate);
 
     void append(std::span<const std::byte> bytes);
     void append(std::string_view text) { append(std::as_bytes(std::span(text))); }
