@@ -21,6 +21,8 @@ using Command = std::function<Ending(const std::string& typed, const Interrupt& 
 // Each declares its options on `app`.
 Command add_bench(CLI::App& app);
 Command add_generate(CLI::App& app);
+Command add_inspect(CLI::App& app);
 Command add_pack(CLI::App& app);
+Command add_verify(CLI::App& app);
 
 }  // namespace feedline

@@ -43,7 +43,9 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
     };
     add("bench", "Measures how long an accelerator would wait for a dataset, and why", feedline::add_bench);
     add("generate", "Writes a dataset of small files", feedline::add_generate);
+    add("inspect", "Says what a dataset is", feedline::add_inspect);
     add("pack", "Repacks a dataset into large files of another format", feedline::add_pack);
+    add("verify", "Checks a packed dataset against its checksums, and against its source", feedline::add_verify);
     try {
         app.parse(argc, argv);
     } catch (const CLI::Success& help) {
@@ -67,7 +69,7 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
         }
         return ending.exit_code;
     }
-    return complain("a subcommand is needed: bench, generate or pack. See feedline --help.",
+    return complain("a subcommand is needed: bench, generate, inspect, pack or verify. See feedline --help.",
                     feedline::exit_code(feedline::ErrorKind::usage));
 }
 

@@ -1,0 +1,54 @@
+// The samples of a packed dataset, one by one: against what the format says of them, against the sidecars, and against
+// the source.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/interrupt.h"
+#include "loaders/dataset.h"
+#include "loaders/packed/manifest.h"
+#include "packers/verify/findings.h"
+
+namespace feedline {
+
+// Samples of the packed dataset that lie in one shard, in order.
+struct ShardSamples {
+    ShardId shard = 0;
+    std::vector<SampleId> ids;
+};
+
+std::vector<ShardSamples> samples_by_shard(const Dataset& dataset);
+
+// Which sample of the source became which; nothing: none is known.
+using SourceOf = std::function<std::optional<SampleId>(SampleId id, const std::string& path)>;
+
+class SampleCheck {
+public:
+    // `source` may be null; then `source_of` is not asked. Not owned: findings, interrupt.
+    SampleCheck(std::shared_ptr<const Dataset> packed, std::shared_ptr<const Dataset> source, SourceOf source_of,
+                Findings& findings, const Interrupt& interrupt)
+        : packed_(std::move(packed)),
+          source_(std::move(source)),
+          source_of_(std::move(source_of)),
+          findings_(findings),
+          interrupt_(interrupt) {}
+
+    // Reads all samples of a shard. `sidecar`: the path of its sidecar; empty: there is none. Returns how many were
+    // compared with the source. Several shards may be checked at the same time. Throws Error{interrupted}.
+    std::uint64_t shard(const ShardSamples& samples, const std::string& sidecar) const;
+
+private:
+    std::shared_ptr<const Dataset> packed_;
+    std::shared_ptr<const Dataset> source_;
+    SourceOf source_of_;
+    Findings& findings_;
+    const Interrupt& interrupt_;
+};
+
+}  // namespace feedline

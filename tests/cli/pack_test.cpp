@@ -1,0 +1,107 @@
+// feedline pack, verify and inspect as a person meets them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/program.h"
+#include "tests/testutil/temp_dir.h"
+
+namespace feedline::test {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+class PackCli : public ::testing::Test {
+protected:
+    void SetUp() override {
+        for (unsigned i = 0; i < 20; ++i) {
+            write_file(dir_ / "source/class" + std::to_string(i % 2) + "/" + std::to_string(i) + ".jpg",
+                       pattern(1000 + i, i));
+        }
+    }
+    Ended packed(const std::vector<std::string>& more = {}) {
+        std::vector<std::string> words = {"pack", dir_ / "source", dir_ / "packed", "--format", "tfrecord"};
+        words.insert(words.end(), more.begin(), more.end());
+        return run_program(words);
+    }
+    TempDir dir_;
+};
+
+TEST_F(PackCli, PacksVerifiesInspectsAndMeasures) {
+    const Ended pack = packed({"--shards", "2", "--json"});
+    EXPECT_EQ(pack.exit_code, 0) << pack.err;
+    EXPECT_EQ(json::parse(pack.out).at("samples"), 20);
+    const Ended verify = run_program({"verify", dir_ / "packed", "--against", dir_ / "source"});
+    EXPECT_EQ(verify.exit_code, 0);
+    EXPECT_THAT(verify.out, HasSubstr("20 samples compared"));
+    const Ended inspect = run_program({"inspect", dir_ / "packed"});
+    EXPECT_EQ(inspect.exit_code, 0);
+    EXPECT_THAT(inspect.out, HasSubstr("tfrecord, packed by feedline"));
+    const json description = json::parse(run_program({"inspect", dir_ / "packed", "--json"}).out);
+    EXPECT_EQ(description.at("samples"), 20);
+    EXPECT_EQ(description.at("shards"), 2);
+    EXPECT_EQ(description.at("classes").at(1).at("name"), "class1");
+    EXPECT_EQ(description.at("first").at(0).at("label"), 0);
+    EXPECT_EQ(run_program({"bench", dir_ / "packed", "--batch-size", "4", "--no-controls", "--crc", "all"}).exit_code,
+              0);
+}
+
+TEST_F(PackCli, ADryRunWritesNothing) {
+    const Ended run = packed({"--dry-run", "--json"});
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    EXPECT_GT(json::parse(run.out).at("estimated_bytes"), 20'000);
+    EXPECT_FALSE(fs::exists(dir_ / "packed"));
+    EXPECT_FALSE(fs::exists(dir_ / "packed.incomplete"));
+}
+
+TEST_F(PackCli, RefusesInOneLine) {
+    const std::vector<std::vector<std::string>> wrong = {
+        {"pack", dir_ / "nowhere", dir_ / "x", "--format", "tfrecord"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "zip"},
+        {"pack", dir_ / "source", dir_ / "x"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--shards", "0"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--shards", "21"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--shards", "2", "--shard-size", "1MB"},
+        {"pack", dir_ / "source", dir_ / "source/x", "--format", "tfrecord"},
+        {"pack", dir_ / "source", dir_ / "no/parent", "--format", "tfrecord"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--labels", dir_ / "no-labels"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--name", "a/b"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--rate-limit", "fast"},
+        {"verify", dir_ / "nowhere"},
+        {"verify", dir_ / "source"},
+        {"inspect", dir_ / "nowhere"}};
+    for (const std::vector<std::string>& words : wrong) {
+        const Ended ended = run_program(words);
+        EXPECT_EQ(ended.exit_code, 2) << testing::PrintToString(words) << ended.err;
+        EXPECT_EQ(std::count(ended.err.begin(), ended.err.end(), '\n'), 1) << ended.err;
+        EXPECT_FALSE(fs::exists(dir_ / "x"));
+        EXPECT_FALSE(fs::exists(dir_ / "x.incomplete"));
+    }
+}
+
+TEST_F(PackCli, WhatDoesNotHoldIsExitCode1) {
+    ASSERT_EQ(packed().exit_code, 0);
+    const std::string shard = dir_ / "packed/source-00000-of-00001.tfrecord";
+    std::string bytes = read_file(shard);
+    bytes[5000] = static_cast<char>(bytes[5000] ^ 1);
+    write_file(shard, bytes);
+    const Ended verify = run_program({"verify", dir_ / "packed"});
+    EXPECT_EQ(verify.exit_code, 1);
+    EXPECT_THAT(verify.out, HasSubstr(shard));
+    EXPECT_THAT(verify.out, HasSubstr("at offset"));
+    const json found = json::parse(run_program({"verify", dir_ / "packed", "--json"}).out);
+    EXPECT_FALSE(found.at("holds"));
+    // A corrupt source stops a repack with its file and offset, and writes nothing that looks finished.
+    const Ended again = run_program({"pack", dir_ / "packed", dir_ / "again", "--format", "webdataset"});
+    EXPECT_EQ(again.exit_code, 5);
+    EXPECT_THAT(again.err, HasSubstr(shard + " at offset"));
+    EXPECT_FALSE(fs::exists(dir_ / "again"));
+}
+
+}  // namespace
+}  // namespace feedline::test
