@@ -101,6 +101,7 @@ PthDataset::PthDataset(std::string path, ShardList list, ExtentIndex index, Part
     : ShardDataset(std::move(path), "pth", std::move(list), std::move(index)),
       parts_(std::move(parts)),
       info_(ShardDataset::info()) {
+    info_.layout = parts_.layout + (parts_.strided.empty() ? "" : ", strided");
     info_.classes = std::move(parts_.classes);
     for (std::size_t i = 0; i < info_.classes.size(); ++i) class_of_label_.emplace(info_.classes[i].label, i);
     for (const std::int64_t label : parts_.labels) {

@@ -22,6 +22,7 @@ public:
         ExtentIndex plain;             // where the bytes of every sample lie; of those in `strided` the length alone
         std::vector<Strided> strided;  // `first` counts through the whole dataset
         KeyList names;                 // one a sample, empty for one without; or none
+        std::string layout;            // as in Samples; of shards that differ: "mixed"
         bool names_are_paths = false;  // of the files that samples were made from; unique in the dataset
         std::vector<std::int64_t> labels;      // one a sample, or none
         std::vector<std::uint32_t> checksums;  // one a sample, or none

@@ -41,6 +41,9 @@ public:
             strided.first += before;
             all.strided.push_back(std::move(strided));
         }
+        if (!samples.layout.empty()) {
+            all.layout = all.layout.empty() || all.layout == samples.layout ? samples.layout : "mixed";
+        }
         all.names_are_paths = all.names_are_paths || samples.names_are_paths;
         fill(all.labels, samples.labels, before, kNoLabel);
         fill(all.checksums, samples.checksums, before, std::uint32_t{0});

@@ -34,7 +34,8 @@ public:
 
     Samples find() {
         const Value root = container_.tree.root();
-        if (!packed(root) && !batch(root)) each_tensor(root);
+        samples_.layout = packed(root) ? "packed" : batch(root) ? "rows" : "tensors";
+        if (samples_.layout == "tensors") each_tensor(root);
         return std::move(samples_);
     }
 

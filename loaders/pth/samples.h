@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct Samples {
     std::vector<std::int64_t> labels;      // as many as records, or none; kNoLabel: that one has none
     std::vector<std::uint32_t> checksums;  // CRC-32 of records, as many or none; 0: not known
     std::vector<std::pair<std::string, std::int64_t>> classes;
+    std::string_view layout;       // "packed", "rows" or "tensors"
     bool names_are_paths = false;  // of the files that samples were made from
     std::uint64_t beside = 0;      // tensors that belong to no sample
 };

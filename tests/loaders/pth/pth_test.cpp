@@ -74,6 +74,7 @@ TEST_F(PthTest, OurOwnLayout) {
     EXPECT_TRUE(dataset->has_extents());
     EXPECT_THAT(samples(*dataset), ElementsAre("dog/1.seg.png=one", "cat/ü=", "dog/3=three"));
     EXPECT_EQ(dataset->info().bytes, 8U);
+    EXPECT_EQ(dataset->info().layout, "packed");
     EXPECT_EQ(dataset->label(0), 1);
     EXPECT_EQ(dataset->label(1), 0);
     ASSERT_EQ(dataset->info().classes.size(), 3U);
@@ -119,6 +120,7 @@ TEST_F(PthTest, RowsOfABatchAreSamples) {
     const auto alone = open(pth_of(pickled_tensor(images), storages));
     EXPECT_THAT(samples(*alone), ElementsAre("set.pth#0=aAbB", "set.pth#1=cCdD", "set.pth#2=eEfF"));
     EXPECT_EQ(alone->label(0), std::nullopt);
+    EXPECT_EQ(alone->info().layout, "rows");
     const std::vector<std::string> labelled = {
         pickled_tuple({pickled_tensor(images), pickled_tensor(labels)}),
         pickled_dict({{"images", pickled_tensor(images)}, {"labels", pickled_tensor(labels)}}),
@@ -160,6 +162,7 @@ TEST_F(PthTest, OtherTensorsAreOneSampleEach) {
         EXPECT_EQ(dataset->label(0), std::nullopt);
         EXPECT_EQ(dataset->label(2), 7);
         EXPECT_EQ(dataset->info().bytes, 10U);
+        EXPECT_EQ(dataset->info().layout, "tensors");
     }
 }
 
@@ -176,6 +179,7 @@ TEST_F(PthTest, SamplesThatLieInAnotherOrderArePutInOrder) {
                                                 {"again", strided({2, 2}, {0, 1})}}),
                                   storages));
     EXPECT_FALSE(dict->has_extents());
+    EXPECT_EQ(dict->info().layout, "tensors, strided");
     EXPECT_THAT(samples(*dict), ElementsAre("m=aAbBcCdDeEfF", "t=aAdDbBeEcCfF", "second=aAcCeE", "again=aAbBaAbB"));
     const auto rows = open(pth_of(strided({3, 2}, {1, 3}), storages));
     EXPECT_FALSE(rows->has_extents());
