@@ -153,6 +153,23 @@ void note_missing(ShardList& list) {
     }
 }
 
+// Of one file of a set that was asked for alone: which others are not beside it.
+void note_missing_beside(const std::string& path, ShardList& list) {
+    constexpr std::uint64_t kMostLooks = 10'000;
+    const std::optional<Numbered> place = numbered(std::string(base_name(path)));
+    if (!place) return;
+    const std::string directory = path.substr(0, path.size() - base_name(path).size());
+    const std::uint64_t count = std::stoull(place->count);
+    Oddity missing{"missing shard", 0, ""};
+    for (std::uint64_t i = 0; i < std::min(count, kMostLooks); ++i) {
+        const std::string name = fmt::format("{}{:0{}}{}", place->prefix, i, place->number.size(), place->suffix);
+        struct stat status {};
+        if (stat((directory + name).c_str(), &status) == 0) continue;
+        if (missing.count++ == 0) missing.example = name;
+    }
+    if (missing.count > 0) list.oddities.push_back(std::move(missing));
+}
+
 bool is_pointer(const ShardFile& file) {
     return may_be_lfs_pointer(file.size_bytes) && is_lfs_pointer(AT_FDCWD, file.path.c_str());
 }
@@ -175,6 +192,7 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
                 .advise("Fetch it with git lfs pull");
         }
         list.shards.push_back(*meaning.file);
+        note_missing_beside(path, list);
         return list;
     }
     Oddity pointer{"Git LFS pointer instead of data", 0, ""};

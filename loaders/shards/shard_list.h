@@ -30,7 +30,8 @@ struct ShardList {
 // What `path` stands for: a file; a directory, of whose regular files those count that `sniff` takes for the format's
 // own (it is not asked about hidden files, nor about companions(name)); or, where nothing has that very name, a
 // pattern with * ? [] in its last component. A set named PREFIX-00000-of-00008 that is not whole is an oddity: the
-// rest can be read, and a person must know. Throws Error{usage, io}; no shard at all is Error{usage}.
+// rest can be read, and a person must know; so are others that are not beside one that is named alone. Throws
+// Error{usage, io}; no shard at all is Error{usage}.
 ShardList list_shards(const std::string& path, std::string_view format, const Sniff& sniff);
 
 // The names that lie beside shards and are none: index files, sidecars, manifests, locks.

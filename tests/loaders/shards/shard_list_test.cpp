@@ -92,6 +92,18 @@ TEST_F(ShardListTest, TheLastShardsAreMissedToo) {
     EXPECT_EQ(found.oddities[0].example, "t-00001-of-00003");
 }
 
+TEST_F(ShardListTest, AShardThatIsNamedAloneIsReadAloneAndMissesThoseThatAreNotThere) {
+    shard("t-00001-of-00003");
+    const ShardList alone = list(directory_ / "t-00001-of-00003");
+    EXPECT_EQ(alone.shards.size(), 1U);
+    ASSERT_EQ(alone.oddities.size(), 1U);
+    EXPECT_EQ(alone.oddities[0].count, 2U);
+    EXPECT_EQ(alone.oddities[0].example, "t-00000-of-00003");
+    shard("t-00000-of-00003");
+    shard("t-00002-of-00003");
+    EXPECT_TRUE(list(directory_ / "t-00001-of-00003").oddities.empty());
+}
+
 TEST_F(ShardListTest, NothingThereIsSaid) {
     EXPECT_THAT(error(directory_.path()), HasSubstr("no data files"));
     other("a");
