@@ -30,12 +30,4 @@ std::string_view path_in(std::string_view key) {
     return key.substr(digits + 1);
 }
 
-std::string ending_of(std::string_view path) {
-    const std::size_t dot = path.rfind('.');
-    const std::size_t slash = path.rfind('/');
-    const std::size_t name = slash == std::string_view::npos ? 0 : slash + 1;
-    if (dot == std::string_view::npos || dot <= name) return {};
-    return std::string(path.substr(dot + 1));
-}
-
 }  // namespace feedline::lmdb

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <string_view>
 
 namespace feedline::lmdb {
@@ -19,7 +18,5 @@ std::optional<std::uint64_t> numbered(std::string_view key, std::string_view kin
 
 // The path in Caffe's keys, %08d_PATH; empty in others.
 std::string_view path_in(std::string_view key);
-// How a file's name ends, without the dot: "jpg"; empty where it has no ending.
-std::string ending_of(std::string_view path);
 
 }  // namespace feedline::lmdb

@@ -10,6 +10,7 @@
 
 #include "core/beginning.h"
 #include "core/error.h"
+#include "core/path_suffix.h"
 #include "loaders/lmdb/conventions.h"
 #include "loaders/lmdb/datum.h"
 #if FEEDLINE_HAVE_LMDB
@@ -46,7 +47,9 @@ public:
         const std::optional<Datum> datum = parse_datum(record);
         SampleViews found;
         found.original_path = path_in(keys_[id]);
-        found.parts.push_back({ending_of(found.original_path), datum ? datum->data : record});
+        std::string_view ending = path_suffix(found.original_path);
+        if (!ending.empty()) ending.remove_prefix(1);
+        found.parts.push_back({std::string(ending), datum ? datum->data : record});
         if (datum && datum->label) found.label = *datum->label;
         if (id < texts_.size() && !texts_[id].empty()) found.label = std::string(texts_[id]);
         return found;
