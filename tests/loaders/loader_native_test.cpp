@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "loaders/dataset_slice.h"
 #include "tests/loaders/loader_lab.h"
 
 namespace feedline {
@@ -136,6 +137,27 @@ TEST(LoaderNative, TheBatchThatIsReplayedIsReadByIt) {
     const Order order(dataset->size(), test::shuffled(10));
     Loader loader(dataset, order, test::slab_for(*dataset, order, options), nullptr, options);
     EXPECT_EQ(drain(loader, *dataset), 300U);
+}
+
+TEST(LoaderNative, ASliceAsksForItsSamplesByTheNumbersThatTheyHave) {
+    const auto whole = std::make_shared<LibraryDataset>(60, false);
+    const std::vector<SampleId> ids = {41, 7, 13, 58, 0, 22};
+    const auto slice = std::make_shared<DatasetSlice>(whole, ids);
+    const LoaderOptions options = options_for(*slice, EngineKind::pread);
+    EXPECT_EQ(options.engine.kind, EngineKind::native);
+    const Order order(slice->size(), {.mode = OrderMode::sequential, .batch_size = 4});
+    Loader loader(slice, order, test::slab_for(*slice, order, options), nullptr, options);
+    std::uint64_t delivered = 0;
+    while (const Batch* batch = loader.next()) {
+        for (const SampleView& view : batch->samples) {
+            const std::string_view got(reinterpret_cast<const char*>(batch->data) + view.offset_bytes,
+                                       view.length_bytes);
+            EXPECT_TRUE(got == whole->content(ids[view.id])) << view.id;
+            ++delivered;
+        }
+        loader.release(batch->index);
+    }
+    EXPECT_EQ(delivered, ids.size());
 }
 
 }  // namespace
