@@ -51,7 +51,7 @@ feedline_optional(JPEG "${TURBOJPEG_FOUND}" "libjpeg-turbo ${TURBOJPEG_VERSION}:
 feedline_optional(ISAL "${ISAL_FOUND}" "isa-l ${ISAL_VERSION}: CRC32C, bench --decode crc"
                   "bench --decode crc is refused (Debian: libisal-dev)")
 
-feedline_optional(HDF5 "${HDF5_FOUND}" "HDF5 ${HDF5_VERSION}: reading HDF5"
+feedline_optional(HDF5 "${HDF5_FOUND}" "HDF5 ${HDF5_VERSION}: reading and writing HDF5"
                   "HDF5 files are recognised and refused (Debian: libhdf5-dev)")
 feedline_optional(LMDB "${LMDB_FOUND}" "LMDB ${LMDB_VERSION}: engine native of LMDB files"
                   "LMDB files are read all the same, by every engine but native (Debian: liblmdb-dev)")

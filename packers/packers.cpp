@@ -6,6 +6,9 @@
 
 #include "core/error.h"
 #include "packers/packer.h"
+#ifdef FEEDLINE_HAVE_HDF5
+#include "packers/hdf5/hdf5_packer.h"
+#endif
 #ifdef FEEDLINE_HAVE_LMDB
 #include "packers/lmdb/lmdb_packer.h"
 #endif
@@ -17,6 +20,9 @@ namespace feedline {
 namespace {
 
 // Adding a packer: its header above, one line here, its sources in CMakeLists.txt.
+#ifdef FEEDLINE_HAVE_HDF5
+const Hdf5Packer kHdf5;
+#endif
 #ifdef FEEDLINE_HAVE_LMDB
 const LmdbPacker kLmdb;
 #endif
@@ -24,6 +30,9 @@ const PthPacker kPth;
 const TfrecordPacker kTfrecord;
 const WebdatasetPacker kWebdataset;
 constexpr std::array kPackers = std::to_array<const Packer*>({
+#ifdef FEEDLINE_HAVE_HDF5
+    &kHdf5,
+#endif
 #ifdef FEEDLINE_HAVE_LMDB
     &kLmdb,
 #endif

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "loaders/hdf5/no_label.h"
 #include "loaders/hdf5/row_reader.h"
 #include "loaders/hdf5/shard_scan.h"
 #include "loaders/hdf5/signature.h"
@@ -50,7 +51,7 @@ public:
     }
 
     std::optional<std::int64_t> label(SampleId id) const override {
-        if (about_.labels_a_sample != 1) return std::nullopt;
+        if (about_.labels_a_sample != 1 || lacks_label(id)) return std::nullopt;
         return about_.labels[id];
     }
 
@@ -59,7 +60,7 @@ public:
         if (about_.labels_a_sample > 1) {
             const auto begin = about_.labels.begin() + static_cast<std::ptrdiff_t>(id * about_.labels_a_sample);
             found.label = std::vector<std::int64_t>(begin, begin + static_cast<std::ptrdiff_t>(about_.labels_a_sample));
-        } else if (about_.labels_a_sample == 1) {
+        } else if (about_.labels_a_sample == 1 && !lacks_label(id)) {
             found.label = about_.labels[id];
             found.class_name = class_name(about_.labels[id]);
         }
@@ -85,6 +86,10 @@ public:
     std::unique_ptr<NativeReader> native_reader() const override { return make_row_reader(source_); }
 
 private:
+    bool lacks_label(SampleId id) const {
+        return source_->kind == Selection::Kind::packed && about_.labels[id] == kNoLabel;
+    }
+
     // Behind the last dot of a file's name; empty: there is none.
     static std::string ending_of(std::string_view path) {
         const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -196,7 +201,9 @@ private:
     void count_classes(Annotations& about) {
         constexpr std::size_t kMostClasses = 1U << 16U;
         if (about.labels_a_sample != 1) return;
+        const bool packed = first_ && first_->kind == Selection::Kind::packed;
         for (const std::int64_t label : about.labels) {
+            if (packed && label == kNoLabel) continue;
             auto found = classes_.find(label);
             if (found == classes_.end()) {
                 if (classes_.size() == kMostClasses) return;

@@ -42,6 +42,7 @@ public:
 
     hid_t get() const { return id_; }
     explicit operator bool() const { return id_ >= 0; }
+    hid_t release() { return std::exchange(id_, H5I_INVALID_HID); }
     void reset() {
         if (id_ >= 0) H5Idec_ref(std::exchange(id_, H5I_INVALID_HID));
     }

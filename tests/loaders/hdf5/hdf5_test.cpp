@@ -110,7 +110,7 @@ struct Case {
 
 std::vector<Case> cases() {
     std::vector<Case> all;
-    for (const std::uint64_t userblock : {0, 512, 4096}) {
+    for (const std::uint64_t userblock : {0U, 512U, 4096U}) {
         for (const H5F_libver_t version : {H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST}) {
             const std::string suffix =
                 fmt::format("_userblock{}{}", userblock, version == H5F_LIBVER_EARLIEST ? "" : "_latest");
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Storage, Hdf5Images, testing::ValuesIn(cases()),
 
 TEST_F(Hdf5Test, ThePackedLayoutIsReadByItsOffsets) {
     std::vector<std::string> payloads;
-    for (const std::size_t bytes : {0, 1, 511, 512, 513, 4095, 4096, 4097, 0}) {
+    for (const std::size_t bytes : {0U, 1U, 511U, 512U, 513U, 4095U, 4096U, 4097U, 0U}) {
         payloads.push_back(test::pattern(bytes, 1));
     }
     for (const bool gzip : {false, true}) {
