@@ -35,7 +35,11 @@ std::optional<std::span<const std::byte>> Example::payload() const {
         const Feature* feature = find(name);
         if (feature != nullptr && feature->bytes.size() == 1) return feature->bytes.front();
     }
-    const Feature* feature = only(Feature::Kind::bytes);
+    // One text among numbers is a column of a table, and in the next record another one may be the only one.
+    const bool table = std::any_of(features_.begin(), features_.end(), [](const Feature& feature) {
+        return !feature.floats.empty() || feature.integers.size() > 1 || feature.bytes.size() > 1;
+    });
+    const Feature* feature = table ? nullptr : only(Feature::Kind::bytes);
     if (feature == nullptr) return std::nullopt;
     return feature->bytes.front();
 }

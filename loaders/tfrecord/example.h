@@ -41,8 +41,8 @@ public:
     const Feature* find(std::string_view name) const;
 
     // What a training job would decode: `image/encoded` (TensorFlow's models), `image` (TensorFlow Datasets), else the
-    // only bytes feature of one value. It may be of no bytes. Nothing when there is no such one, and of a
-    // SequenceExample, whose data are in its lists.
+    // only bytes feature of one value, where nothing else but single integers is there: rows of tables are whole. It
+    // may be of no bytes. Nothing when there is no such one, and of a SequenceExample, whose data are in its lists.
     std::optional<std::span<const std::byte>> payload() const;
     // How a file of that payload would end, by `image/format`: "jpg", "png"; empty where it does not say.
     std::string payload_name() const;

@@ -131,6 +131,16 @@ TEST_F(ExampleTest, APayloadIsNamedAsItsFormatSays) {
     EXPECT_EQ(name(std::string(100, 'j')), "");
 }
 
+TEST_F(ExampleTest, TheRowOfATableHasNoPayloadOfItsOwn) {
+    const std::string text = entry("payment", bytes_feature("Cash"));
+    const std::string number = field(2, field(1, std::string(4, '\0')));
+    for (const std::string& more : {entry("tips", number), entry("tags", field(1, field(1, "a") + field(1, "b"))),
+                                    entry("hours", packed_integers({1, 2}))}) {
+        EXPECT_FALSE(Parsed(example_of(text + more)).example->payload());
+    }
+    EXPECT_TRUE(Parsed(example_of(text + entry("hour", packed_integers({1})))).example->payload());
+}
+
 TEST_F(ExampleTest, ASequenceExamplesContextIsReadAndItsListsArePassedOver) {
     const Parsed parsed(field(1, entry("label", packed_integers({1})) + entry("x", bytes_feature("no payload"))) +
                         field(2, field(1, "feature lists")));
