@@ -109,9 +109,10 @@ std::string inventory(const Contents& contents) {
 }
 
 Error refuse(const std::string& path, const DatasetDescription& dataset) {
-    return Error(ErrorKind::usage,
-                 fmt::format("dataset {} cannot be read: {}", printable(dataset.name), dataset.refusal()))
-        .at(path);
+    std::string what = fmt::format("dataset {} cannot be read: {}", printable(dataset.name), dataset.refusal());
+    const std::string missing = dataset.missing_filter();
+    if (!missing.empty()) what += ", and it is compressed with " + missing;
+    return Error(ErrorKind::usage, what).at(path);
 }
 
 bool leads_out(const Contents& contents, const std::string& name) {

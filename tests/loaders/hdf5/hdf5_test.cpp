@@ -251,6 +251,19 @@ TEST_F(Hdf5Test, ElementsOfVariableLengthAreReadByTheLibrary) {
     }
 }
 
+// libhdf5 1.10 would be asked where they lie for minutes.
+TEST_F(Hdf5Test, ChunksBeyondCountingAreLeftToTheLibrary) {
+    const std::string rows = test::pattern(17'000, 1);
+    {
+        Hdf5Writer file(path_);
+        file.write("x", {rows.size()}, rows, {.chunk = {1}});
+    }
+    const auto dataset = open();
+    EXPECT_FALSE(dataset->has_extents());
+    EXPECT_THAT(dataset->info().layout, HasSubstr("chunks"));
+    EXPECT_EQ(join(by_library(*dataset)), rows);
+}
+
 TEST_F(Hdf5Test, WhatWasNeverWrittenIsTheFillValue) {
     {
         Hdf5Writer file(path_);
