@@ -22,6 +22,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 import pairs
@@ -111,7 +112,8 @@ class Bench:
                        stdout=subprocess.DEVNULL)
 
     def compare(self, commands, bounds, best=None, repeat_unless=()):
-        """Rounds over `commands` (name -> command), then one comparison a bound. `best` = (name, of which): their best a round."""
+        """Rounds over `commands` (name -> command), then one comparison a bound: of the first command, or of the one that stands
+        before it, as in ("feedline lmdb", Bound("tar", 2)). `best` = (name, of which): their best a round."""
         rounds, repeated = pairs.run_rounds(commands, self.rounds, seed=self.options.seed, timeout_s=1200,
                                             repeat_unless=[pairs.parse_condition(c) for c in repeat_unless], log=self.log)
         if len(rounds) < self.rounds:
@@ -121,8 +123,9 @@ class Bench:
             for figures in rounds:
                 figures[best[0]] = max((figures[name] for name in best[1]), key=lambda f: f["files_per_second"])
         entries = []
-        for bound in bounds:
-            entry = pairs.compare(rounds, first, bound.other, bound.metric, bound.lower)
+        for one in bounds:
+            name, bound = one if isinstance(one, tuple) else (first, one)
+            entry = pairs.compare(rounds, name, bound.other, bound.metric, bound.lower)
             entry["bound"] = bound.ratio
             entry["text"] = bound.text or f"at least {bound.ratio:g} of {bound.other}"
             entry["holds"] = entry["ratio"] >= bound.ratio
@@ -328,6 +331,50 @@ def write(bench):
         [Bound("cp -r", 1.5)])
 
 
+def packers(bench, source, below):
+    """Every way to pack `source` into folders below `below`: name -> command."""
+    ways = {}
+    for form in ("tfrecord", "webdataset", "lmdb", "hdf5", "pth"):
+        into = os.path.join(below, form)
+        ways[f"feedline {form}"] = bench.peer(into, "write", bench.feedline, "pack", source, into, "--format", form, "--quiet")
+    into = os.path.join(below, "tar")
+    ways["GNU tar"] = bench.peer(into, "write", "sh", "-c", f"mkdir {into} && tar -cf {into}/set.tar -C {source} .")
+    for kind in ("tarfile", "lmdb", "h5py"):
+        into = os.path.join(below, "py-" + kind)
+        python = "/usr/bin/python3"  # Debian's, which has Debian's modules
+        if subprocess.run([python, "-c", f"import {kind}"], capture_output=True).returncode == 0:
+            ways["Python " + kind] = bench.peer(into, "write", python, os.path.join(HERE, "python_packers.py"), kind, source, into)
+    return ways
+
+
+def pack_memory(bench):
+    """Packing files of 110 KB, warm, onto a tmpfs: the programs' own speed."""
+    below = tempfile.mkdtemp(prefix="feedline-peers-", dir="/dev/shm")
+    try:
+        source = bench.images()
+        bench.same_pages(source)
+        ways = packers(bench, source, below)
+        bounds = []
+        for form in ("tfrecord", "webdataset", "lmdb", "hdf5", "pth"):
+            for other, ratio in (("GNU tar", 2), ("Python lmdb", 2), ("Python tarfile", 5), ("Python h5py", 5)):
+                if other in ways:
+                    bounds.append((f"feedline {form}", Bound(other, ratio, metric="seconds", lower=True)))
+        return bench.compare(ways, bounds)
+    finally:
+        shutil.rmtree(below, ignore_errors=True)
+
+
+def pack_disk(bench):
+    """Packing warm files of 110 KB onto the disk, against dd of as many bytes with fsync."""
+    source = bench.images()
+    bench.same_pages(source)
+    total = sum(os.path.getsize(os.path.join(folder, name)) for folder, _, names in os.walk(source) for name in names)
+    into = os.path.join(bench.data, "dd")
+    ways = {name: command for name, command in packers(bench, source, bench.data).items() if name.startswith("feedline")}
+    ways["dd"] = bench.peer(into, "write", "sh", "-c", f"mkdir {into} && dd if=/dev/zero of={into}/zeros bs=1M count={total >> 20} conv=fsync status=none")
+    return bench.compare(ways, [(name, Bound("dd", 0.9, metric="seconds", lower=True)) for name in ways if name != "dd"])
+
+
 def device(bench):
     """What one step on the emulated accelerator costs in CPU time: the device itself; and the whole pipeline, beside one sleep and one wake."""
     command = [bench.micro, "--benchmark_filter=^(emulated_device_step|pipeline_step|sleep_and_wake_floor)", "--benchmark_format=json",
@@ -360,6 +407,8 @@ ROWS = {
     "warm-3k": warm_3k,
     "index": index,
     "write": write,
+    "pack-memory": pack_memory,
+    "pack-disk": pack_disk,
     "device": device,
 }
 
