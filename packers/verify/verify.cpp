@@ -20,6 +20,7 @@
 #include "loaders/packed/manifest.h"
 #include "loaders/packed/sidecar.h"
 #include "loaders/shards/parallel.h"
+#include "loaders/tfrecord/example.h"
 #include "packers/output/digest.h"
 #include "packers/verify/file_sums.h"
 #include "packers/verify/sample_check.h"
@@ -137,6 +138,12 @@ SourceOf Verification::find_sources(const std::shared_ptr<const Dataset>& source
 
 // All samples, or with a manifest and nothing to compare with, those of `damaged` files.
 void Verification::check_samples(const std::set<std::string>& damaged) {
+    const bool blind = manifest_ && manifest_->format == "tfrecord" && !tfrecord::can_parse_examples();
+    if (blind && !options_.against.empty()) {
+        throw Error(ErrorKind::unsupported, "this build cannot look into tf.train.Examples, and so not compare them")
+            .at(path_)
+            .advise("Build it where protobuf is found");
+    }
     const std::string format = manifest_ ? manifest_->format : options_.format;
     std::shared_ptr<const Dataset> packed;
     try {
@@ -181,7 +188,7 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
         const std::string file = packed->path(shards[i].shard);
         if (manifest_ && source == nullptr && !damaged.contains(file)) return;
         std::string sidecar;
-        if (manifest_) {
+        if (manifest_ && !blind) {
             constexpr std::string_view kInside = "/data.mdb";
             const std::string shard = file.ends_with(kInside) ? file.substr(0, file.size() - kInside.size()) : file;
             sidecar = shard + std::string(kSidecarSuffix);

@@ -33,7 +33,8 @@ protected:
 };
 
 TEST_F(PackCli, PacksVerifiesInspectsAndMeasures) {
-    const Ended pack = packed({"--shards", "2", "--json"});
+    const Ended pack =
+        run_program({"pack", dir_ / "source", dir_ / "packed", "--format", "webdataset", "--shards", "2", "--json"});
     EXPECT_EQ(pack.exit_code, 0) << pack.err;
     EXPECT_EQ(json::parse(pack.out).at("samples"), 20);
     const Ended verify = run_program({"verify", dir_ / "packed", "--against", dir_ / "source"});
@@ -41,7 +42,7 @@ TEST_F(PackCli, PacksVerifiesInspectsAndMeasures) {
     EXPECT_THAT(verify.out, HasSubstr("20 samples compared"));
     const Ended inspect = run_program({"inspect", dir_ / "packed"});
     EXPECT_EQ(inspect.exit_code, 0);
-    EXPECT_THAT(inspect.out, HasSubstr("tfrecord, packed by feedline"));
+    EXPECT_THAT(inspect.out, HasSubstr("webdataset, packed by feedline"));
     const json description = json::parse(run_program({"inspect", dir_ / "packed", "--json"}).out);
     EXPECT_EQ(description.at("samples"), 20);
     EXPECT_EQ(description.at("shards"), 2);

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "loaders/tfrecord/example.h"
 #include "tests/packers/pack/pack_lab.h"
 #include "tests/testutil/temp_dir.h"
 
@@ -24,6 +25,7 @@ VerifyResult verified(const std::string& path, const std::string& against = {}) 
 class Verified : public ::testing::TestWithParam<std::string> {
 protected:
     void SetUp() override {
+        if (GetParam() == "tfrecord" && !tfrecord::can_parse_examples()) GTEST_SKIP() << "no protobuf";
         for (unsigned i = 0; i < 6; ++i) {
             write_file(source_ + (i < 3 ? "/a/" : "/b/") + std::to_string(i) + ".jpg", pattern(20 + i, i));
         }
