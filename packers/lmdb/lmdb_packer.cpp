@@ -25,8 +25,9 @@ namespace {
 constexpr std::size_t kLongestKey = 511;  // MDB_MAXKEYSIZE of every usual build
 constexpr std::uint64_t kLongestValue = std::numeric_limits<std::uint32_t>::max();
 constexpr std::uint64_t kPageBytes = 4096;
-// Written at once. The library keeps a transaction's pages in memory of its own.
-constexpr std::uint64_t kTransactionBytes = 16U << 20U;
+// Written at once. The library keeps a transaction's pages in memory of its own: few enough to be in the processor's
+// cache still when they are written.
+constexpr std::uint64_t kTransactionBytes = 2U << 20U;
 
 // A key cannot be longer; what is cut off is told from others of the same beginning by a digest.
 std::string key_of(const SampleHead& head) {

@@ -43,7 +43,7 @@ struct FileSum {
 FileSum sum_of(const std::string& path) {
     const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) throw system_error(errno, "cannot open what was written", path);
-    std::vector<std::byte> buffer(1U << 20U);
+    std::vector<std::byte> buffer(256U << 10U);
     FileSum sum;
     for (;;) {
         const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());

@@ -47,7 +47,7 @@ bool check_file(const ExpectedFile& file, Findings& findings, std::atomic<std::u
         return false;
     }
     (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    std::vector<std::byte> buffer(1U << 20U);
+    std::vector<std::byte> buffer(256U << 10U);
     std::uint64_t bytes = 0;
     std::uint32_t crc = 0;
     for (;;) {
