@@ -8,10 +8,10 @@
 #include "bench/bottleneck.h"
 #include "bench/control_times.h"
 #include "bench/copies_alone.h"
-#include "loaders/dataset_slice.h"
 #include "bench/null_storage_memory.h"
 #include "bench/ready_batches.h"
 #include "core/units.h"
+#include "loaders/dataset_slice.h"
 
 namespace feedline {
 namespace {

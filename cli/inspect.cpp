@@ -22,12 +22,15 @@ constexpr std::uint64_t kLookedInto = 200;
 struct Arguments {
     std::string dataset;
     std::string format = "auto";
+    std::string hdf5_dataset;
     bool json = false;
 };
 
 void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("DATASET", arguments.dataset, "path of a dataset of any format")->required();
     app.add_option("--format", arguments.format, "of DATASET (default auto)")->type_name("NAME");
+    app.add_option("--hdf5-dataset", arguments.hdf5_dataset, "hdf5: whose rows are the samples (default: found)")
+        ->type_name("NAME");
     app.add_flag("--json", arguments.json, "print it as JSON (default off)");
     app.footer("Example: feedline inspect /data/train-tfrecord");
 }
@@ -117,7 +120,8 @@ void show(const Description& description) {
     const auto size = [](std::uint64_t bytes) { return format_size(static_cast<double>(bytes)); };
     const SizeDistribution& sizes = description.sizes;
     tell(stdout, fmt::format("{}\n", printable(info.path)));
-    tell(stdout, fmt::format("  format   {}{}\n", info.format, description.has_manifest ? ", packed by feedline" : ""));
+    tell(stdout, fmt::format("  format   {}{}{}\n", info.format, description.has_manifest ? ", packed by feedline" : "",
+                             info.layout.empty() ? "" : ": " + printable(info.layout)));
     tell(stdout, fmt::format("  samples  {} in {}, {}\n", format_count(static_cast<double>(info.samples)),
                              info.packed ? format_counted(info.shards, "shard") : "as many files", size(info.bytes)));
     tell(stdout,
@@ -151,8 +155,10 @@ void show(const Description& description) {
 }
 
 Ending run(const Arguments& arguments) {
-    const std::shared_ptr<const Dataset> dataset =
-        open_dataset(arguments.dataset, arguments.format, {.skip_corrupt = true});
+    OpenOptions opening;
+    opening.skip_corrupt = true;
+    opening.hdf5_dataset = arguments.hdf5_dataset;
+    const std::shared_ptr<const Dataset> dataset = open_dataset(arguments.dataset, arguments.format, opening);
     const Description description = inspect(dataset, kFirstKeys, kLookedInto);
     if (arguments.json) {
         show_json(description);

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "cli/command.h"
@@ -16,15 +17,20 @@
 #include "core/status_line.h"
 #include "core/units.h"
 #include "loaders/dataset.h"
+#include "packers/verify/verify.h"
 
 namespace feedline {
 namespace {
+
+constexpr int kDoesNotHold = 1;
 
 struct Arguments {
     PackOptions options;
     std::string source;
     std::string source_format = "auto";
+    std::string hdf5_dataset;
     std::string format;
+    bool verify = false;
     bool dry_run = false;
     bool json = false;
     bool no_progress = false;
@@ -43,6 +49,9 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("DST", options.destination, "directory to write; must not exist, or be empty")->required();
     app.add_option("--format", arguments.format, "format to write")->type_name(known_formats())->required();
     app.add_option("--source-format", arguments.source_format, "of SRC (default auto)")->type_name("NAME");
+    app.add_option("--hdf5-dataset", arguments.hdf5_dataset,
+                   "of an HDF5 SRC: whose rows are the samples (default: found)")
+        ->type_name("NAME");
     app.add_option("--name", options.name, "what the names of shards begin with (default SRC's own name)")
         ->type_name("NAME");
     CLI::Option* size = add_size(app, "--shard-size", options.shard_bytes, "content of a shard, at most");
@@ -79,6 +88,9 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "go on with what an interrupted run has left; begins where there is none (default off)");
     app.add_flag("--overwrite", options.overwrite,
                  "replace a packed dataset at DST, once the new one is whole (default off)");
+    app.add_option("--verify", arguments.verify, "full: then compare every sample with SRC (default none)")
+        ->transform(CLI::Transformer(std::map<std::string, bool>{{"full", true}, {"none", false}}).description(""))
+        ->type_name("full|none");
     app.add_flag("--dry-run", arguments.dry_run, "say what would be written, and write nothing (default off)");
     app.add_flag("--json", arguments.json, "print the outcome as JSON (default off)");
     app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
@@ -125,28 +137,8 @@ void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan&
                              format_time(static_cast<Nanoseconds>(plan.estimated_seconds * 1e9))));
 }
 
-void show_result(const Arguments& arguments, const PackResult& result, Nanoseconds elapsed_ns) {
+void show_written(const std::string& where, const PackResult& result, Nanoseconds elapsed_ns) {
     const Manifest& manifest = result.manifest;
-    if (arguments.json) {
-        nlohmann::ordered_json json = {{"schema", "feedline.pack/1"},
-                                       {"format", manifest.format},
-                                       {"path", printable(arguments.options.destination)},
-                                       {"shards", manifest.shards.size()},
-                                       {"resumed_shards", result.resumed_shards},
-                                       {"samples", manifest.samples()},
-                                       {"content_bytes", manifest.content_bytes()},
-                                       {"bytes", manifest.bytes()},
-                                       {"left_out", manifest.left_out()},
-                                       {"seconds", to_seconds(elapsed_ns)}};
-        if (!result.engine_fallback.empty()) json["engine_fallback"] = result.engine_fallback;
-        tell(stdout, json.dump(1) + "\n");
-        return;
-    }
-    const std::string where = printable(arguments.options.destination);
-    if (result.was_complete) {
-        tell(stdout, fmt::format("{}: is complete already, nothing was done\n", where));
-        return;
-    }
     tell(stdout, fmt::format("{}: {} in {} of {}, {} in {}\n", where, format_counted(manifest.samples(), "sample"),
                              format_counted(manifest.shards.size(), "shard"), manifest.format,
                              format_size(static_cast<double>(manifest.bytes())), format_time(elapsed_ns)));
@@ -163,10 +155,50 @@ void show_result(const Arguments& arguments, const PackResult& result, Nanosecon
     }
 }
 
+// `verified` is null where it was not asked for.
+void show_result(const Arguments& arguments, const PackResult& result, Nanoseconds elapsed_ns,
+                 const VerifyResult* verified) {
+    const Manifest& manifest = result.manifest;
+    if (arguments.json) {
+        nlohmann::ordered_json json = {{"schema", "feedline.pack/1"},
+                                       {"format", manifest.format},
+                                       {"path", printable(arguments.options.destination)},
+                                       {"shards", manifest.shards.size()},
+                                       {"resumed_shards", result.resumed_shards},
+                                       {"samples", manifest.samples()},
+                                       {"content_bytes", manifest.content_bytes()},
+                                       {"bytes", manifest.bytes()},
+                                       {"left_out", manifest.left_out()},
+                                       {"seconds", to_seconds(elapsed_ns)}};
+        if (verified != nullptr) json["verified"] = verified->found == 0;
+        if (!result.engine_fallback.empty()) json["engine_fallback"] = result.engine_fallback;
+        tell(stdout, json.dump(1) + "\n");
+        return;
+    }
+    const std::string where = printable(arguments.options.destination);
+    if (result.was_complete) {
+        tell(stdout, fmt::format("{}: is complete already, nothing was done\n", where));
+    } else {
+        show_written(where, result, elapsed_ns);
+    }
+    if (verified != nullptr) {
+        tell(stdout, verified->found > 0 ? fmt::format("  verified: NOT as it should be, {}\n",
+                                                       format_counted(verified->found, "finding"))
+                                         : fmt::format("  verified: {} compared with the source\n",
+                                                       format_counted(verified->compared, "sample")));
+    }
+}
+
+void show_findings(const VerifyResult& verified) {
+    for (const Finding& finding : verified.findings) tell(stdout, "  " + to_text(finding) + "\n");
+}
+
 Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     const Packer& packer = find_packer(arguments.format);
-    const std::shared_ptr<const Dataset> source = open_dataset(
-        arguments.source, arguments.source_format, {.skip_corrupt = arguments.options.on_error == OnError::skip});
+    OpenOptions opening;
+    opening.skip_corrupt = arguments.options.on_error == OnError::skip;
+    opening.hdf5_dataset = arguments.hdf5_dataset;
+    const std::shared_ptr<const Dataset> source = open_dataset(arguments.source, arguments.source_format, opening);
     if (arguments.dry_run) {
         show_plan(arguments, packer, plan_pack(source, packer, arguments.options));
         return {};
@@ -180,8 +212,19 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     }
     const PackResult result = pack(source, packer, arguments.options, progress, interrupt);
     line.clear();
-    if (!arguments.quiet) show_result(arguments, result, now_ns() - start);
-    return {};
+    const Nanoseconds elapsed = now_ns() - start;
+    std::optional<VerifyResult> verified;
+    if (arguments.verify) {
+        VerifyOptions options;
+        options.against = arguments.source;
+        options.against_format = arguments.source_format;
+        options.against_hdf5_dataset = arguments.hdf5_dataset;
+        options.threads = arguments.options.threads;
+        verified = verify(arguments.options.destination, options, {}, interrupt);
+    }
+    if (!arguments.quiet) show_result(arguments, result, elapsed, verified ? &*verified : nullptr);
+    if (verified && !arguments.json) show_findings(*verified);
+    return {.exit_code = verified && verified->found > 0 ? kDoesNotHold : 0};
 }
 
 }  // namespace

@@ -25,13 +25,13 @@ namespace feedline {
 
 struct PackOptions {
     std::string destination{};
-    std::string name{};                        // in the names of shards; empty: the source's own
+    std::string name{};                       // in the names of shards; empty: the source's own
     std::uint64_t shard_bytes = 256U << 20U;  // of content
     std::uint64_t shards = 0;                 // not 0: so many, whatever shard_bytes says
     OrderMode order = OrderMode::sequential;
     std::uint64_t seed = 0;
-    unsigned threads = 0;            // 0: as many as cores
-    std::string labels = "auto";     // auto, none, or a file of lines PATH<TAB>LABEL
+    unsigned threads = 0;              // 0: as many as cores
+    std::string labels = "auto";       // auto, none, or a file of lines PATH<TAB>LABEL
     std::vector<std::string> parts{};  // names of those to take, in this order; empty: all
     OnError on_error = OnError::stop;
     double rate_bytes_per_second = 0;  // 0: no limit

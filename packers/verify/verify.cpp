@@ -178,7 +178,10 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
     std::shared_ptr<const Dataset> source;
     SourceOf source_of;
     if (!options_.against.empty()) {
-        source = open_dataset(options_.against, "auto", {.threads = threads_});
+        OpenOptions opening;
+        opening.threads = threads_;
+        opening.hdf5_dataset = options_.against_hdf5_dataset;
+        source = open_dataset(options_.against, options_.against_format, opening);
         source_of = find_sources(source, *packed);
     }
     const std::vector<ShardSamples> shards = samples_by_shard(*packed);
