@@ -13,10 +13,10 @@ namespace feedline {
 
 struct VerifyOptions {
     std::string format = "auto";
-    std::string against;  // the source, to be compared byte for byte; empty: none
+    std::string against{};  // the source, to be compared byte for byte; empty: none
     std::string against_format = "auto";
-    std::string against_hdf5_dataset;  // of an HDF5 source; empty: found
-    unsigned threads = 0;              // 0: as many as cores
+    std::string against_hdf5_dataset{};  // of an HDF5 source; empty: found
+    unsigned threads = 0;                // 0: as many as cores
 };
 
 // One thing that is not as it should be.
