@@ -7,11 +7,20 @@
 
 namespace feedline {
 
+namespace {
+
+std::string default_size(std::uint64_t bytes) {
+    constexpr std::uint64_t kMebibyte = 1U << 20U;
+    return bytes % kMebibyte == 0 && bytes > 0 ? fmt::format("{} MiB", bytes / kMebibyte) : fmt::format("{}", bytes);
+}
+
+}  // namespace
+
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& bytes, const std::string& help) {
     return app
         .add_option_function<std::string>(
             name, [&bytes](const std::string& text) { bytes = parse_size(text); },
-            fmt::format("{} (default {})", help, bytes))
+            fmt::format("{} (default {})", help, default_size(bytes)))
         ->type_name("SIZE");
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -17,6 +18,7 @@
 #include "core/status_line.h"
 #include "core/units.h"
 #include "loaders/dataset.h"
+#include "loaders/oddity_text.h"
 #include "packers/verify/verify.h"
 
 namespace feedline {
@@ -46,16 +48,17 @@ std::string known_formats() {
 void declare(CLI::App& app, Arguments& arguments) {
     PackOptions& options = arguments.options;
     app.add_option("SRC", arguments.source, "dataset to repack, of any format that bench reads")->required();
-    app.add_option("DST", options.destination, "directory to write; must not exist, or be empty")->required();
+    app.add_option("DST", options.destination, "directory to write; must not exist or must be empty (see --overwrite)")
+        ->required();
     app.add_option("--format", arguments.format, "format to write")->type_name(known_formats())->required();
-    app.add_option("--source-format", arguments.source_format, "of SRC (default auto)")->type_name("NAME");
+    app.add_option("--source-format", arguments.source_format, "what SRC is (default auto)")->type_name("NAME");
     app.add_option("--hdf5-dataset", arguments.hdf5_dataset,
                    "of an HDF5 SRC: whose rows are the samples (default: found)")
         ->type_name("NAME");
-    app.add_option("--name", options.name, "what the names of shards begin with (default SRC's own name)")
-        ->type_name("NAME");
-    CLI::Option* size = add_size(app, "--shard-size", options.shard_bytes, "content of a shard, at most");
-    app.add_option("--shards", options.shards, "exactly so many shards of about equal size")
+    app.add_option("--name", options.name, "prefix of shard names (default SRC's own name)")->type_name("NAME");
+    CLI::Option* size = add_size(app, "--shard-size", options.shard_bytes,
+                                 "most content in a shard; a larger sample gets one of its own");
+    app.add_option("--shards", options.shards, "exactly N shards of about equal size")
         ->type_name("N")
         ->check(at_least_one())
         ->excludes(size);
@@ -64,15 +67,18 @@ void declare(CLI::App& app, Arguments& arguments) {
                                                                       {"shuffle", OrderMode::shuffle}})
                         .description(""))
         ->type_name("sequential|shuffle");
-    app.add_option("--seed", options.seed, "of --order shuffle (default 0)")->type_name("N");
-    app.add_option("--threads", options.threads, "shards written at the same time (default as many as cores)")
+    app.add_option("--seed", options.seed, "seed of --order shuffle (default 0)")->type_name("N");
+    app.add_option("--threads", options.threads,
+                   "shards written at the same time, each by one thread (default as many as cores)")
         ->type_name("N")
         ->check(at_least_one());
-    app.add_option("--labels", options.labels,
-                   "auto: SRC's own; dir: the folder's; none; or a file of lines PATH<TAB>LABEL (default auto)")
+    app.add_option(
+           "--labels", options.labels,
+           "auto or dir: SRC's own (of a folder: its first level); none; or a file of lines PATH<TAB>LABEL for every "
+           "sample, LABEL a number, numbers with commas, or text (default auto)")
         ->type_name("auto|dir|none|FILE");
     app.add_option("--parts", options.parts,
-                   "of samples of several parts: which to take, the one to train on first (default all)")
+                   "which parts of a sample to keep, as in jpg,json; the first is the one to train on (default all)")
         ->delimiter(',')
         ->type_name("NAME,...");
     app.add_option("--on-error", options.on_error,
@@ -85,18 +91,21 @@ void declare(CLI::App& app, Arguments& arguments) {
            "write at most so much (default no limit)")
         ->type_name("RATE");
     app.add_flag("--resume", options.resume,
-                 "go on with what an interrupted run has left; begins where there is none (default off)");
+                 "go on with what an interrupted run has left; where it left nothing, begin (default off)");
     app.add_flag("--overwrite", options.overwrite,
                  "replace a packed dataset at DST, once the new one is whole (default off)");
     app.add_option("--verify", arguments.verify, "full: then compare every sample with SRC (default none)")
         ->transform(CLI::Transformer(std::map<std::string, bool>{{"full", true}, {"none", false}}).description(""))
         ->type_name("full|none");
     app.add_flag("--dry-run", arguments.dry_run, "say what would be written, and write nothing (default off)");
-    app.add_flag("--json", arguments.json, "print the outcome as JSON (default off)");
+    app.add_flag("--json", arguments.json, "print the outcome as JSON on stdout (default off)");
     app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
     app.add_flag("--quiet", arguments.quiet, "print nothing but errors (default off)");
     app.footer(
         "Sizes take KiB MiB GiB (1024) and KB MB GB (1000); rates are sizes a second: 100MB/s.\n"
+        "Exit codes: 0 done (what was skipped is counted); 1 --verify found something; 2 wrong usage; 5 it could not "
+        "be read or\n"
+        "written; 130 interrupted.\n"
         "Example: feedline pack /data/train /data/train-tfrecord --format tfrecord --order shuffle");
 }
 
@@ -137,6 +146,13 @@ void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan&
                              format_time(static_cast<Nanoseconds>(plan.estimated_seconds * 1e9))));
 }
 
+// What opening the source showed beside samples.
+std::vector<std::string> notes_of(const Dataset& source) {
+    std::vector<std::string> notes;
+    for (const Oddity& oddity : source.info().oddities) notes.push_back(to_text(oddity));
+    return notes;
+}
+
 void show_written(const std::string& where, const PackResult& result, Nanoseconds elapsed_ns) {
     const Manifest& manifest = result.manifest;
     tell(stdout, fmt::format("{}: {} in {} of {}, {} in {}\n", where, format_counted(manifest.samples(), "sample"),
@@ -156,7 +172,7 @@ void show_written(const std::string& where, const PackResult& result, Nanosecond
 }
 
 // `verified` is null where it was not asked for.
-void show_result(const Arguments& arguments, const PackResult& result, Nanoseconds elapsed_ns,
+void show_result(const Arguments& arguments, const Dataset& source, const PackResult& result, Nanoseconds elapsed_ns,
                  const VerifyResult* verified) {
     const Manifest& manifest = result.manifest;
     if (arguments.json) {
@@ -170,6 +186,7 @@ void show_result(const Arguments& arguments, const PackResult& result, Nanosecon
                                        {"bytes", manifest.bytes()},
                                        {"left_out", manifest.left_out()},
                                        {"seconds", to_seconds(elapsed_ns)}};
+        json["notes"] = notes_of(source);
         if (verified != nullptr) json["verified"] = verified->found == 0;
         if (!result.engine_fallback.empty()) json["engine_fallback"] = result.engine_fallback;
         tell(stdout, json.dump(1) + "\n");
@@ -181,6 +198,7 @@ void show_result(const Arguments& arguments, const PackResult& result, Nanosecon
     } else {
         show_written(where, result, elapsed_ns);
     }
+    for (const std::string& note : notes_of(source)) tell(stdout, fmt::format("  note: {}\n", note));
     if (verified != nullptr) {
         tell(stdout, verified->found > 0 ? fmt::format("  verified: NOT as it should be, {}\n",
                                                        format_counted(verified->found, "finding"))
@@ -222,7 +240,7 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
         options.threads = arguments.options.threads;
         verified = verify(arguments.options.destination, options, {}, interrupt);
     }
-    if (!arguments.quiet) show_result(arguments, result, elapsed, verified ? &*verified : nullptr);
+    if (!arguments.quiet) show_result(arguments, *source, result, elapsed, verified ? &*verified : nullptr);
     if (verified && !arguments.json) show_findings(*verified);
     return {.exit_code = verified && verified->found > 0 ? kDoesNotHold : 0};
 }

@@ -30,8 +30,9 @@ struct Arguments {
 
 void declare(CLI::App& app, Arguments& arguments) {
     VerifyOptions& options = arguments.options;
-    app.add_option("DATASET", arguments.dataset, "packed dataset, of feedline pack or of anyone")->required();
-    app.add_option("--against", options.against, "what it was packed from: every sample is compared byte for byte")
+    app.add_option("DATASET", arguments.dataset, "packed dataset, made by feedline pack or by anyone")->required();
+    app.add_option("--against", options.against,
+                   "what it was packed from: every sample is compared byte for byte, and its label")
         ->type_name("SRC");
     app.add_option("--format", options.format, "of DATASET (default auto)")->type_name("NAME");
     app.add_option("--threads", options.threads, "files read at the same time (default as many as cores)")
@@ -39,9 +40,9 @@ void declare(CLI::App& app, Arguments& arguments) {
         ->check(at_least_one());
     app.add_flag("--json", arguments.json, "print the outcome as JSON (default off)");
     app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
-    app.add_flag("--quiet", arguments.quiet, "print nothing but errors (default off)");
+    app.add_flag("--quiet", arguments.quiet, "print nothing but what is wrong, on stderr (default off)");
     app.footer(
-        "Exit codes: 0 all is as it was; 1 something is not, and what is said; 5 it could not be read.\n"
+        "Exit codes: 0 nothing is wrong; 1 something is, each is listed; 2 wrong usage; 5 it could not be read.\n"
         "Example: feedline verify /data/train-tfrecord --against /data/train");
 }
 
@@ -63,9 +64,12 @@ void show_json(const Arguments& arguments, const VerifyResult& result, Nanosecon
                                          {"samples", result.samples},
                                          {"bytes", result.bytes},
                                          {"compared", result.compared},
+                                         {"labels_compared", result.labels_compared},
                                          {"left_out", result.left_out},
                                          {"found", result.found},
                                          {"findings", findings},
+                                         {"truncated", result.found > result.findings.size()},
+                                         {"notes", result.notes},
                                          {"seconds", to_seconds(elapsed_ns)}};
     tell(stdout, json.dump(1) + "\n");
 }
@@ -78,9 +82,12 @@ void show(const Arguments& arguments, const VerifyResult& result, Nanoseconds el
     }
     if (result.found > kShown)
         tell(stdout, fmt::format("... and {} more (--json has up to 1,000)\n", result.found - kShown));
-    std::string judged = fmt::format("{}: {} in {} of {}, {} in {}: ", where, format_counted(result.samples, "sample"),
-                                     format_counted(result.shards, "shard"), result.format,
-                                     format_size(static_cast<double>(result.bytes)), format_time(elapsed_ns));
+    std::string judged = where + ": ";
+    if (!result.format.empty()) {
+        judged += fmt::format("{} in {} of {}, {} in {}: ", format_counted(result.samples, "sample"),
+                              format_counted(result.shards, "shard"), result.format,
+                              format_size(static_cast<double>(result.bytes)), format_time(elapsed_ns));
+    }
     if (result.found > 0) {
         judged += fmt::format("NOT as it should be, {}", format_counted(result.found, "finding"));
     } else if (result.has_manifest) {
@@ -91,9 +98,11 @@ void show(const Arguments& arguments, const VerifyResult& result, Nanoseconds el
                       : "nothing is wrong with its structure; it has no checksums, so its bytes cannot be judged";
     }
     if (result.compared > 0) {
-        judged += fmt::format("; {} compared with the source", format_counted(result.compared, "sample"));
+        judged += fmt::format("; {} compared with the source, {}", format_counted(result.compared, "sample"),
+                              result.labels_compared ? "labels too" : "labels not: they were chosen otherwise");
     }
     if (result.left_out > 0) judged += fmt::format("; {} had been left out", format_counted(result.left_out, "sample"));
+    for (const std::string& note : result.notes) tell(stdout, fmt::format("  note: {}\n", printable(note)));
     tell(stdout, judged + "\n");
 }
 
@@ -120,6 +129,8 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
         show_json(arguments, result, elapsed);
     } else if (!arguments.quiet) {
         show(arguments, result, elapsed);
+    } else {
+        for (const Finding& finding : result.findings) tell(stderr, "feedline: " + to_text(finding) + "\n");
     }
     return {.exit_code = result.found > 0 ? kDoesNotHold : 0};
 }

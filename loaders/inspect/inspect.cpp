@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -13,6 +14,7 @@
 #include "core/fd.h"
 #include "core/units.h"
 #include "loaders/engine/engine.h"
+#include "loaders/oddity_text.h"
 #include "loaders/packed/manifest.h"
 
 namespace feedline {
@@ -40,8 +42,9 @@ SizeDistribution sizes_of(const Dataset& dataset) {
         for (std::size_t i = 0; i < some; ++i) lengths.push_back(extents[i].length_bytes);
     }
     std::sort(lengths.begin(), lengths.end());
+    // The nearest rank: at least so many of all are no larger.
     const auto at = [&](double fraction) {
-        return lengths[static_cast<std::size_t>(fraction * static_cast<double>(lengths.size() - 1))];
+        return lengths[static_cast<std::size_t>(std::ceil(fraction * static_cast<double>(lengths.size()))) - 1];
     };
     return {.smallest_bytes = lengths.front(),
             .p10_bytes = at(0.10),
@@ -125,11 +128,7 @@ InspectedSample look_into(const Dataset& dataset, OneByOne& reader, SampleId id)
 
 void add_warnings(Description& description) {
     const DatasetInfo& info = description.info;
-    for (const Oddity& oddity : info.oddities) {
-        description.warnings.push_back(
-            fmt::format("{} x {}{}", format_count(static_cast<double>(oddity.count)), oddity.kind,
-                        oddity.example.empty() ? "" : ", such as " + printable(oddity.example)));
-    }
+    for (const Oddity& oddity : info.oddities) description.warnings.push_back(to_text(oddity));
     if (description.damaged > 0) {
         description.warnings.push_back(fmt::format(
             "{} of {} that were looked into are damaged; feedline verify reads all",
@@ -137,7 +136,9 @@ void add_warnings(Description& description) {
     }
     if (!description.has_extents) {
         description.warnings.emplace_back(
-            "samples are compressed or scattered, so only the format's own reader has them; packing again helps");
+            "samples lie compressed, converted or scattered in the files, so only the format's own reader has them, "
+            "without "
+            "the faster engines");
     }
     constexpr double kSmallBytes = 256 << 10;
     constexpr std::uint64_t kMany = 10'000;

@@ -100,7 +100,11 @@ ShardList shard_directories(const std::string& path) {
 ShardList data_files(const std::string& path) {
     if (!sniff(data_file(path))) {
         ShardList set = shard_directories(path);
-        if (!set.shards.empty()) return set;
+        if (!set.shards.empty()) {
+            require_finished(path);
+            note_manifest(path, set);
+            return set;
+        }
     }
     return list_shards(data_file(path), "lmdb", sniff);
 }

@@ -15,9 +15,11 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/incomplete.h"
 #include "core/lfs_pointer.h"
 #include "core/units.h"
 #include "loaders/missing.h"
+#include "loaders/packed/manifest.h"
 
 namespace feedline {
 namespace {
@@ -182,6 +184,27 @@ bool is_companion(std::string_view name) {
                        [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
+void require_finished(const std::string& directory) {
+    struct stat status {};
+    if (lstat((directory + "/" + kIncompleteMarker).c_str(), &status) != 0) return;
+    throw Error(ErrorKind::usage, "this dataset is not whole: it is still being written, or its writer was stopped")
+        .at(directory)
+        .advise("Let it be written to its end, or go on with feedline pack --resume");
+}
+
+void note_manifest(const std::string& directory, ShardList& list) {
+    const std::optional<Manifest> manifest = read_manifest(directory);
+    if (!manifest) return;
+    const std::string prefix = directory + (directory.ends_with('/') ? "" : "/");
+    Oddity missing{"shard that the manifest names and that is missing", 0, ""};
+    for (const PackedShard& shard : manifest->shards) {
+        struct stat status {};
+        if (stat((prefix + shard.name).c_str(), &status) == 0) continue;
+        if (missing.count++ == 0) missing.example = shard.name;
+    }
+    if (missing.count > 0) list.oddities.push_back(std::move(missing));
+}
+
 ShardList list_shards(const std::string& path, std::string_view format, const Sniff& sniff) {
     const Meaning meaning = meaning_of(path);
     ShardList list;
@@ -195,6 +218,7 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
         note_missing_beside(path, list);
         return list;
     }
+    if (meaning.place->pattern.empty()) require_finished(path);
     Oddity pointer{"Git LFS pointer instead of data", 0, ""};
     Oddity other{"file of another kind", 0, ""};
     for (ShardFile& file : list_directory(meaning.place->directory, meaning.place->pattern).files) {
@@ -224,6 +248,7 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
     }
     if (other.count > 0) list.oddities.push_back(std::move(other));
     note_missing(list);
+    if (meaning.place->pattern.empty()) note_manifest(path, list);
     return list;
 }
 

@@ -34,6 +34,12 @@ struct ShardList {
 // Error{usage, io}; no shard at all is Error{usage}.
 ShardList list_shards(const std::string& path, std::string_view format, const Sniff& sniff);
 
+// For datasets that are found in another way. Throws Error{usage} for a directory that is being written or was left
+// unfinished,
+void require_finished(const std::string& directory);
+// and notes what is not there of the shards in its manifest. Throws Error{corrupt} for a damaged one.
+void note_manifest(const std::string& directory, ShardList& list);
+
 // The names that lie beside shards and are none: index files, sidecars, manifests, locks.
 bool is_companion(std::string_view name);
 

@@ -51,6 +51,9 @@ public:
         }
         found.label = example->label();
         found.class_name = example->class_text();
+        if (std::holds_alternative<std::monostate>(found.label) && !found.class_name.empty()) {
+            found.label = std::exchange(found.class_name, {});
+        }
         found.original_path = example->file_name();
         return found;
     }

@@ -53,8 +53,8 @@ std::string path_in(const MemberName& name) {
 }
 
 bool is_annotation(std::string_view extension) {
-    constexpr std::array<std::string_view, 8> kAnnotations = {"cls", "cls2", "index", "id",
-                                                              "inx", "json", "txt",   "text"};
+    constexpr std::array<std::string_view, 10> kAnnotations = {"labels.json", "label.txt", "cls",  "cls2", "index",
+                                                               "id",          "inx",       "json", "txt",  "text"};
     return std::find(kAnnotations.begin(), kAnnotations.end(), extension) != kAnnotations.end();
 }
 

@@ -7,8 +7,6 @@
 
 #include "core/error.h"
 #include "core/path_suffix.h"
-#include "loaders/packed/manifest.h"
-#include "loaders/packed/sidecar.h"
 #include "packers/output/digest.h"
 
 namespace feedline {
@@ -17,35 +15,21 @@ namespace {
 // It is the label itself, which is written again.
 constexpr std::string_view kLabelPart = "cls";
 
-// Of all samples, in their order, from the sidecars of a packed dataset; nothing where it has none, or not for all.
-std::optional<KeyList> paths_in_sidecars(const Dataset& source) {
-    if (!source.info().packed) return std::nullopt;
-    const std::string& directory = source.info().path;
-    const std::optional<Manifest> manifest = read_manifest(directory);
-    if (!manifest || manifest->samples() != source.size()) return std::nullopt;
-    KeyList paths;
-    for (const PackedShard& shard : manifest->shards) {
-        for_each_sample(fmt::format("{}/{}{}", directory, shard.name, kSidecarSuffix),
-                        [&](const SidecarSample& sample, std::uint64_t /*offset*/) { paths.add(sample.path); });
-    }
-    if (paths.size() != source.size()) return std::nullopt;
-    return paths;
-}
-
 }  // namespace
 
 HeadMaker::HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer, std::vector<std::string> parts,
-                     LabelChoice labels)
+                     LabelChoice labels, std::span<const ClassName> classes)
     : source_(std::move(source)),
       packer_(packer),
       parts_(std::move(parts)),
       labels_(std::move(labels)),
-      paths_(paths_in_sidecars(*source_)),
-      unique_paths_(!source_->info().packed || paths_) {
+      memory_(SourceMemory::read(*source_)),
+      unique_paths_(!source_->info().packed || memory_) {
+    for (const ClassName& one : classes) class_names_.emplace(one.label, one.name);
     for (const std::string& part : parts_) digest_ = feedline::digest(part, digest_);
     digest_ = feedline::digest(labels_.digest(), digest_);
     for (SampleId id = 0; id < source_->size(); ++id) {
-        const std::string key = paths_ ? std::string((*paths_)[id]) : source_->key(id);
+        const std::string key = memory_ ? memory_->path(id) : source_->key(id);
         if (unique_paths_) stems_.add(key);
         digest_ = feedline::digest(key, digest_);
     }
@@ -53,7 +37,7 @@ HeadMaker::HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer
 }
 
 std::string HeadMaker::path_of(SampleId id, const SampleViews& views) const {
-    if (paths_) return std::string((*paths_)[id]);
+    if (memory_) return memory_->path(id);
     return views.original_path.empty() ? source_->key(id) : views.original_path;
 }
 
@@ -63,10 +47,17 @@ Sample HeadMaker::sample(std::uint64_t number, SampleId id, std::span<const std:
     Sample sample{{}, {}, std::move(views.problem)};
     const std::string path = path_of(id, views);
     if (views.parts.empty() && sample.problem.empty()) sample.problem = "the record holds no sample";
+    if (sample.problem.empty() && memory_) {
+        // What says the label is a part to those who do not know better.
+        if (views.parts.size() > memory_->parts(id)) views.parts.resize(memory_->parts(id));
+        if (!memory_->are(id, views.parts))
+            sample.problem = "these are not the bytes that were packed, by their CRC32C";
+        views.label = memory_->label(id);
+    }
     if (!sample.problem.empty()) return sample;
     choose_parts(views, path);
     // Formats have names of their own for what a suffix says.
-    if (paths_ && views.parts.size() == 1) {
+    if (memory_ && views.parts.size() == 1) {
         const std::string_view suffix = path_suffix(path);
         views.parts.front().name = suffix.empty() ? "" : suffix.substr(1);
     }
@@ -77,7 +68,7 @@ Sample HeadMaker::sample(std::uint64_t number, SampleId id, std::span<const std:
     head.path = unique_paths_ ? path : fmt::format("{:08}_{}", number, path);
     head.unique_stem = !unique_paths_ || stems_.unique(path);
     head.label = labels_.label(path, views.label);
-    if (labels_.keeps_own()) head.class_name = std::move(views.class_name);
+    if (labels_.keeps_own()) head.class_name = class_name(views);
     for (const Part& part : views.parts) {
         head.parts.push_back({part.name, part.bytes.size()});
         sample.contents.push_back(part.bytes);
@@ -85,6 +76,13 @@ Sample HeadMaker::sample(std::uint64_t number, SampleId id, std::span<const std:
     // Only a file that is nothing but its one part comes in pieces.
     if (record.size() < record_bytes) head.parts.front().bytes = record_bytes;
     return sample;
+}
+
+std::string HeadMaker::class_name(const SampleViews& views) const {
+    const auto* number = std::get_if<std::int64_t>(&views.label);
+    if (!views.class_name.empty() || number == nullptr) return views.class_name;
+    const auto found = class_names_.find(*number);
+    return found == class_names_.end() ? std::string() : found->second;
 }
 
 void HeadMaker::choose_parts(SampleViews& views, const std::string& path) const {

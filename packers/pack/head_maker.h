@@ -8,11 +8,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "loaders/dataset.h"
-#include "loaders/shards/key_list.h"
 #include "packers/pack/labels.h"
+#include "packers/pack/source_memory.h"
 #include "packers/pack/unique_stems.h"
 #include "packers/packer.h"
 
@@ -26,9 +27,10 @@ struct Sample {
 
 class HeadMaker {
 public:
-    // `parts`: names of those to take; empty: all. `several_parts`: whether the format holds more than one.
+    // `classes`: names of labels for records that do not tell. `parts`: names of those to take; empty: all.
+    // `several_parts`: whether the format holds more than one.
     HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer, std::vector<std::string> parts,
-              LabelChoice labels);
+              LabelChoice labels, std::span<const ClassName> classes);
 
     // Of sample `id`, number `number` of the packed dataset. `record` may be the first piece of a file of
     // `record_bytes`. Throws Error{usage} for a sample that the options or the format do not allow.
@@ -40,14 +42,15 @@ public:
 
 private:
     std::string path_of(SampleId id, const SampleViews& views) const;
+    std::string class_name(const SampleViews& views) const;
     void choose_parts(SampleViews& views, const std::string& path) const;
 
     std::shared_ptr<const Dataset> source_;
     const Packer& packer_;
     std::vector<std::string> parts_;
     LabelChoice labels_;
-    // What the samples of a packed source were made from, where its sidecars tell.
-    std::optional<KeyList> paths_;
+    std::optional<SourceMemory> memory_;  // of a packed source of ours
+    std::unordered_map<std::int64_t, std::string> class_names_;
     bool unique_paths_;  // in the source, so that they can stand for themselves
     UniqueStems stems_;
     std::uint64_t digest_ = 0;

@@ -323,7 +323,7 @@ void Run::write_manifest(const Manifest& manifest, const std::string& directory)
 }
 
 PackResult Run::run(const std::function<void(const PackProgress&)>& progress, const Interrupt& interrupt) {
-    const HeadMaker heads(source_, packer_, options_.parts, LabelChoice(options_.labels));
+    const HeadMaker heads(source_, packer_, options_.parts, LabelChoice(options_.labels), classes_);
     const std::string plan = digest_of_all(heads);
     const std::string destination = without_trailing_slashes(options_.destination);
     const std::string unfinished = destination + ".incomplete";
@@ -347,6 +347,13 @@ PackResult Run::run(const std::function<void(const PackProgress&)>& progress, co
         throw Error(ErrorKind::usage, "the destination is no packed dataset, and only such a one is overwritten")
             .at(destination)
             .advise("Remove it, or give another name");
+    }
+    if (there && !replace) {
+        throw Error(ErrorKind::usage, options_.resume
+                                          ? "the destination is whole, and of another source or of other options"
+                                          : "the destination holds a packed dataset already")
+            .at(destination)
+            .advise("Give another name, or replace it with --overwrite");
     }
     using Leftover = StagingOptions::Leftover;
     StagingDirectory staging(options_.destination, {.leftover = options_.resume      ? Leftover::keep

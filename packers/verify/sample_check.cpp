@@ -77,14 +77,15 @@ private:
 // Samples of the source, in the order in which they are asked for.
 class SourceSamples {
 public:
-    SourceSamples(const std::shared_ptr<const Dataset>& source, std::vector<SampleId> ids)
+    SourceSamples(const std::shared_ptr<const Dataset>& source, const SourceMemory* memory, std::vector<SampleId> ids)
         : source_(source),
+          memory_(memory),
           ids_(ids),
           reader_(source, std::move(ids),
                   {.engine = select_engine(EngineKind::uring, *source), .on_error = OnError::skip}, slab_) {}
 
-    // Compares the next sample with `packed`.
-    std::string compare(const std::vector<Content>& packed) {
+    // Compares the next sample with `packed`, and its label with `label` unless that is null.
+    std::string compare(const std::vector<Content>& packed, const Label* label) {
         if (!next()) return "the source cannot be read any further";
         if (!piece_.failure.empty()) {
             const std::string why = "the source cannot be read (" + piece_.failure + ")";
@@ -93,16 +94,27 @@ public:
             return why;
         }
         const SampleId id = ids_[piece_.position];
-        const std::vector<Content> parts = contents(source_->views(id, piece_.bytes));
+        SampleViews views = source_->views(id, piece_.bytes);
+        std::vector<Content> parts = contents(views);
+        if (memory_ != nullptr) {
+            views.label = memory_->label(id);
+            if (parts.size() > memory_->parts(id)) parts.resize(memory_->parts(id));
+        }
+        const bool other_label = label != nullptr && *label != views.label;
         // A record whole in memory, or a file that is its only part.
-        if (piece_.is_last()) return compare_parts(packed, parts);
+        if (piece_.is_last()) {
+            std::string difference = compare_parts(packed, parts);
+            return difference.empty() && other_label ? kOtherLabel : difference;
+        }
         Comparison comparison(packed.front().bytes);
         comparison.piece(piece_.bytes);
         while (!piece_.is_last() && next()) comparison.piece(piece_.bytes);
-        return comparison.end();
+        std::string difference = comparison.end();
+        return difference.empty() && other_label ? kOtherLabel : difference;
     }
 
 private:
+    static constexpr const char* kOtherLabel = "has another label than in the source";
     bool next() { return reader_.next(piece_); }
 
     static std::string compare_parts(const std::vector<Content>& packed, const std::vector<Content>& parts) {
@@ -120,6 +132,7 @@ private:
     }
 
     std::shared_ptr<const Dataset> source_;
+    const SourceMemory* memory_;  // may be null
     std::vector<SampleId> ids_;
     std::shared_ptr<Slab> slab_;
     SampleReader reader_;
@@ -133,7 +146,7 @@ std::string against_line(const SidecarSample& line, const SampleViews& views, co
         if (parts[i].bytes.size() != line.parts[i].bytes) {
             return fmt::format("has {} bytes, and had {}", parts[i].bytes.size(), line.parts[i].bytes);
         }
-        if (crc32c(parts[i].bytes) != line.parts[i].crc32c) return "is not the bytes that were packed (CRC32C)";
+        if (crc32c(parts[i].bytes) != line.parts[i].crc32c) return "its bytes are not those that were packed (CRC32C)";
     }
     const bool both = !std::holds_alternative<std::monostate>(views.label) && views.label.index() == line.label.index();
     if (both && views.label != line.label) return "has another label than it had";
@@ -181,7 +194,8 @@ std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string&
             sources[i] = source_of_(samples.ids[i], lines.empty() ? std::string() : lines[i].path);
             if (sources[i]) ids.push_back(*sources[i]);
         }
-        if (!ids.empty()) source = std::make_unique<SourceSamples>(source_, std::move(ids));
+        if (!ids.empty())
+            source = std::make_unique<SourceSamples>(source_, memory_ ? &*memory_ : nullptr, std::move(ids));
     }
     std::uint64_t compared = 0;
     std::shared_ptr<Slab> slab;
@@ -199,12 +213,16 @@ std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string&
         std::string problem =
             piece.failure.empty() ? packed_->check(samples.ids[at], piece.bytes) : "cannot be read: " + piece.failure;
         std::vector<Content> parts;
+        Label label;
         if (problem.empty()) {
             const SampleViews views = packed_->views(samples.ids[at], piece.bytes);
             problem = views.problem;
             parts = contents(views);
+            // What says the label is a part to those who do not know better.
+            if (!lines.empty() && parts.size() > lines[at].parts.size()) parts.resize(lines[at].parts.size());
             if (problem.empty() && parts.empty()) problem = "holds nothing";
             if (problem.empty() && !lines.empty()) problem = against_line(lines[at], views, parts);
+            label = lines.empty() ? views.label : lines[at].label;
         }
         if (!problem.empty()) found("a sample is damaged: " + problem);
         if (source_ == nullptr) continue;
@@ -213,7 +231,8 @@ std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string&
             continue;
         }
         // Also where it is damaged, for the two go side by side.
-        const std::string difference = source->compare(parts.empty() ? std::vector<Content>{{"", {}}} : parts);
+        const std::string difference =
+            source->compare(parts.empty() ? std::vector<Content>{{"", {}}} : parts, compare_labels_ ? &label : nullptr);
         if (problem.empty() && !difference.empty()) found("a sample " + difference);
         ++compared;
     }

@@ -13,6 +13,7 @@
 #include "core/interrupt.h"
 #include "loaders/dataset.h"
 #include "loaders/packed/manifest.h"
+#include "packers/pack/source_memory.h"
 #include "packers/verify/findings.h"
 
 namespace feedline {
@@ -32,10 +33,12 @@ class SampleCheck {
 public:
     // `source` may be null; then `source_of` is not asked. Not owned: findings, interrupt.
     SampleCheck(std::shared_ptr<const Dataset> packed, std::shared_ptr<const Dataset> source, SourceOf source_of,
-                Findings& findings, const Interrupt& interrupt)
+                bool compare_labels, Findings& findings, const Interrupt& interrupt)
         : packed_(std::move(packed)),
           source_(std::move(source)),
+          memory_(source_ == nullptr ? std::nullopt : SourceMemory::read(*source_)),
           source_of_(std::move(source_of)),
+          compare_labels_(compare_labels),
           findings_(findings),
           interrupt_(interrupt) {}
 
@@ -46,7 +49,9 @@ public:
 private:
     std::shared_ptr<const Dataset> packed_;
     std::shared_ptr<const Dataset> source_;
+    std::optional<SourceMemory> memory_;  // of a packed source of ours
     SourceOf source_of_;
+    bool compare_labels_;
     Findings& findings_;
     const Interrupt& interrupt_;
 };

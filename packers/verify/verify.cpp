@@ -15,7 +15,9 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/units.h"
 #include "loaders/dataset.h"
+#include "loaders/oddity_text.h"
 #include "loaders/order.h"
 #include "loaders/packed/manifest.h"
 #include "loaders/packed/sidecar.h"
@@ -167,6 +169,7 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
             .at(path_)
             .advise("Verify a packed dataset, with --against the folder");
     }
+    for (const Oddity& oddity : packed->info().oddities) result_.notes.push_back(to_text(oddity));
     if (!manifest_) {
         result_.format = packed->info().format;
         result_.shards = packed->info().shards;
@@ -185,7 +188,9 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
         source_of = find_sources(source, *packed);
     }
     const std::vector<ShardSamples> shards = samples_by_shard(*packed);
-    const SampleCheck check(packed, source, source_of, findings_, interrupt_);
+    result_.labels_compared =
+        source != nullptr && (!manifest_ || manifest_->labels == "auto" || manifest_->labels == "dir");
+    const SampleCheck check(packed, source, source_of, result_.labels_compared, findings_, interrupt_);
     std::atomic<std::uint64_t> compared{0};
     for_each_index(shards.size(), threads_, [&](std::size_t i) {
         const std::string file = packed->path(shards[i].shard);
@@ -209,7 +214,9 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
     if (source == nullptr) return;
     const std::uint64_t accounted = compared + result_.left_out;
     if (source->size() > accounted) {
-        findings_.add({fmt::format("{} of the source are not in the dataset", source->size() - accounted),
+        const std::uint64_t lost = source->size() - accounted;
+        findings_.add({fmt::format("{} of the source {} not in the dataset", format_counted(lost, "sample"),
+                                   lost == 1 ? "is" : "are"),
                        options_.against,
                        {},
                        ""});

@@ -40,10 +40,12 @@ struct VerifyResult {
     std::uint64_t shards = 0;
     std::uint64_t samples = 0;  // that are in the dataset, as far as it can be read
     std::uint64_t bytes = 0;
-    bool has_manifest = false;   // so every byte of every file was compared with a checksum
-    bool has_checksums = false;  // of samples, in a manifest or in the format itself
-    std::uint64_t compared = 0;  // samples, with the source
-    std::uint64_t left_out = 0;  // by the packer, which said so
+    bool has_manifest = false;       // so every byte of every file was compared with a checksum
+    bool has_checksums = false;      // of samples, in a manifest or in the format itself
+    std::uint64_t compared = 0;      // samples, with the source
+    bool labels_compared = false;    // with them; not where the packer was told to give other labels
+    std::vector<std::string> notes;  // what opening the dataset showed beside: "2 x missing shard, such as ..."
+    std::uint64_t left_out = 0;      // by the packer, which said so
     std::uint64_t found = 0;
     std::vector<Finding> findings;  // the first 1000, by file and offset
 };

@@ -96,6 +96,19 @@ TEST_P(Verified, NamesTheSampleThatIsDamaged) {
     FAIL() << "the sample is nowhere";
 }
 
+TEST_P(Verified, ComparesLabelsUnlessTheyWereChosenOtherwise) {
+    fs::create_directory(source_ + "/0");  // a class of its own before the others: their numbers move
+    write_file(source_ + "/0/new.jpg", "new");
+    const VerifyResult moved = verified(packed_, source_);
+    EXPECT_TRUE(moved.labels_compared);
+    EXPECT_EQ(moved.found, 7U);  // six labels, and the sample that is new
+    fs::remove_all(source_ + "/0");
+    pack_directory(source_, dir_ / "unlabelled", GetParam(), {.labels = "none"});
+    const VerifyResult unlabelled = verified(dir_ / "unlabelled", source_);
+    EXPECT_FALSE(unlabelled.labels_compared);
+    EXPECT_EQ(unlabelled.found, 0U);
+}
+
 TEST_P(Verified, FindsWhatTheSourceHasBecome) {
     write_file(source_ + "/b/4.jpg", pattern(24, 77));
     VerifyResult result = verified(packed_, source_);

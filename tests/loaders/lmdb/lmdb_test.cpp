@@ -122,7 +122,8 @@ std::map<std::string, std::string> contents_by_library(const Dataset& dataset) {
 
 TEST_F(LmdbTest, TheLibraryGivesWhatTheExtentsGive) {
     Entries entries;
-    for (int i = 0; i < 300; ++i) entries.emplace_back(fmt::format("k{}", i), test::pattern(i % 7 == 0 ? 9000 : i, 1));
+    for (std::size_t i = 0; i < 300; ++i)
+        entries.emplace_back(fmt::format("k{}", i), test::pattern(i % 7 == 0 ? 9000U : i, 1));
     for (const bool directory : {true, false}) {
         const std::string path = directory ? path_ : directory_ / "single";
         const std::string lock = directory ? path + "/lock.mdb" : path + "-lock";

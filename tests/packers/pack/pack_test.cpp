@@ -166,6 +166,47 @@ TEST_P(PackedFormat, LeavesOutAndNamesWhatCannotBeReadWhereItIsTold) {
     EXPECT_EQ(read_all(dir_ / "packed").size(), files.size() - 2);
 }
 
+TEST_P(PackedFormat, CarriesEveryKindOfLabelOnOrRefusesIt) {
+    if (!can_look_into("tfrecord")) GTEST_SKIP() << "no protobuf";
+    const std::string source =
+        write_tree(dir_ / "source", {{"a/1.jpg", "one"}, {"a/2.jpg", "two"}, {"b/3.txt", "three"}});
+    write_file(dir_ / "labels.tsv", "a/1.jpg\t7\na/2.jpg\t1,2\nb/3.txt\ta cat\n");
+    const auto pack_labelled = [&] {
+        pack_directory(source, dir_ / "packed", GetParam(), {.labels = dir_ / "labels.tsv"});
+    };
+    if (GetParam() == "hdf5" || GetParam() == "pth") {
+        EXPECT_EQ(kind_of(pack_labelled), ErrorKind::usage);  // their labels are numbers
+        return;
+    }
+    pack_labelled();
+    pack_directory(dir_ / "packed", dir_ / "again", "tfrecord");
+    const std::vector<ReadSample> samples = read_all(dir_ / "again");
+    EXPECT_EQ(samples.at(0).label, Label(std::int64_t{7}));
+    EXPECT_EQ(samples.at(1).label, Label(std::vector<std::int64_t>{1, 2}));
+    EXPECT_EQ(samples.at(2).label, Label("a cat"));
+    EXPECT_EQ(samples.at(2).parts.size(), 1U);  // what told the label is no part
+}
+
+TEST_P(PackedFormat, IsNoSourceOnceASampleIsDamagedOrAShardIsGone) {
+    const std::string content = pattern(600, 5);
+    const std::string source = write_tree(dir_ / "source", {{"a/1.jpg", content}, {"a/2.jpg", "two"}});
+    pack_directory(source, dir_ / "packed", GetParam(), {.shards = 2});
+    const auto again = [&] { pack_directory(dir_ / "packed", dir_ / "again", "webdataset"); };
+    for (const auto& file : tree(dir_ / "packed")) {
+        const std::size_t at = file.second.find(content);
+        if (at == std::string::npos) continue;
+        std::string flipped = file.second;
+        flipped[at + 300] = static_cast<char>(flipped[at + 300] ^ 4);
+        write_file((dir_ / "packed/") + file.first, flipped);
+        EXPECT_EQ(kind_of(again), ErrorKind::corrupt) << file.first;
+        write_file((dir_ / "packed/") + file.first, file.second);
+    }
+    const Manifest manifest = *read_manifest(dir_ / "packed");
+    fs::rename((dir_ / "packed/") + manifest.shards[1].name, dir_ / "aside");
+    EXPECT_EQ(kind_of(again), ErrorKind::corrupt);
+    EXPECT_FALSE(fs::exists(dir_ / "again"));
+}
+
 TEST_P(PackedFormat, SaysThatTheDiskIsFullAndLeavesNothingThatLooksFinished) {
     const SmallFilesystem small;
     if (!small.mounted()) GTEST_SKIP() << "mounting needs root";
@@ -287,7 +328,8 @@ TEST_F(Packing, TakesLabelsFromAFileAndNoneWhereToldSo) {
     pack_directory(source_, dir_ / "labelled", "tfrecord", {.labels = dir_ / "labels.tsv"});
     const std::vector<ReadSample> samples = read_all(dir_ / "labelled");
     EXPECT_EQ(samples.at(0).label, Label(std::int64_t{7}));
-    EXPECT_EQ(samples.at(2).class_name, "a cat");
+    EXPECT_EQ(samples.at(1).label, Label(std::vector<std::int64_t>{1, 2}));
+    EXPECT_EQ(samples.at(2).label, Label("a cat"));
     pack_directory(source_, dir_ / "bare", "tfrecord", {.labels = "none"});
     EXPECT_EQ(read_all(dir_ / "bare").at(0).label, Label());
     write_file(dir_ / "short.tsv", "a/1.jpg\t7\n");

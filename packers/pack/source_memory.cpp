@@ -1,0 +1,54 @@
+#include "packers/pack/source_memory.h"
+
+#include <fmt/format.h>
+
+#include "core/crc32c.h"
+#include "core/error.h"
+#include "core/units.h"
+#include "loaders/packed/manifest.h"
+#include "loaders/packed/sidecar.h"
+#include "packers/output/digest.h"
+
+namespace feedline {
+namespace {
+
+std::uint64_t content_digest(std::uint64_t so_far, std::uint64_t bytes, std::uint32_t crc) {
+    return digest(crc, digest(bytes, so_far));
+}
+
+}  // namespace
+
+std::optional<SourceMemory> SourceMemory::read(const Dataset& source) {
+    if (!source.info().packed) return std::nullopt;
+    const std::string& directory = source.info().path;
+    const std::optional<Manifest> manifest = read_manifest(directory);
+    if (!manifest) return std::nullopt;
+    SourceMemory memory;
+    for (const PackedShard& shard : manifest->shards) {
+        for_each_sample(fmt::format("{}/{}{}", directory, shard.name, kSidecarSuffix),
+                        [&](const SidecarSample& sample, std::uint64_t /*offset*/) {
+                            std::uint64_t content = 0;
+                            for (const SidecarPart& part : sample.parts) {
+                                content = content_digest(content, part.bytes, part.crc32c);
+                            }
+                            memory.paths_.add(sample.path);
+                            memory.labels_.push_back(sample.label);
+                            memory.parts_.push_back(static_cast<std::uint16_t>(sample.parts.size()));
+                            memory.contents_.push_back(content);
+                        });
+    }
+    if (memory.paths_.size() == source.size()) return memory;
+    throw Error(ErrorKind::corrupt,
+                fmt::format("the packed dataset holds {}, and its sidecars name {}",
+                            format_counted(source.size(), "sample"), format_counted(memory.paths_.size(), "sample")))
+        .at(directory)
+        .advise("feedline verify says what is missing");
+}
+
+bool SourceMemory::are(SampleId id, std::span<const Part> parts) const {
+    std::uint64_t content = 0;
+    for (const Part& part : parts) content = content_digest(content, part.bytes.size(), crc32c(part.bytes));
+    return content == contents_[id];
+}
+
+}  // namespace feedline
