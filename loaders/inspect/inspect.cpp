@@ -157,9 +157,12 @@ Description inspect(const std::shared_ptr<const Dataset>& dataset, std::uint64_t
     description.info = dataset->info();
     description.has_extents = dataset->has_extents();
     if (description.info.packed) {
-        if (const std::optional<Manifest> manifest = read_manifest(description.info.path)) {
-            description.has_manifest = true;
-            if (description.info.classes.empty()) description.info.classes = manifest->classes;
+        try {
+            if (const std::optional<Manifest> manifest = read_manifest(description.info.path)) {
+                description.has_manifest = true;
+                if (description.info.classes.empty()) description.info.classes = manifest->classes;
+            }
+        } catch (const Error&) {  // opening the dataset has noted it
         }
     }
     description.sizes = sizes_of(*dataset);

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <span>
 #include <string_view>
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/line_reader.h"
 #include "loaders/packed/escape.h"
 #include "loaders/packed/shard_json.h"
 
@@ -78,41 +77,70 @@ std::string to_text(const Manifest& manifest) {
     return written.replace(written.rfind(kNoChecksum), kNoChecksum.size(), checksum);
 }
 
+namespace {
+
+// The text as it was before its checksum was put into it, and that.
+std::optional<std::uint32_t> checksum_without_itself(std::string text, std::string_view stored) {
+    const std::size_t at = text.rfind(fmt::format("\"crc32c\": \"{}\"", stored));
+    if (stored.size() != kNoChecksum.size() || at == std::string::npos) return std::nullopt;
+    text.replace(text.find(stored, at), stored.size(), kNoChecksum);
+    return checksum_of(text);
+}
+
+Manifest parse(const std::string& text) {
+    const ordered_json json = ordered_json::parse(text);
+    const auto stored = json.at("crc32c").get<std::string>();
+    const std::optional<std::uint32_t> checksum = checksum_without_itself(text, stored);
+    if (!checksum || checksum_text(*checksum) != stored) {
+        throw Error(ErrorKind::corrupt, "the manifest is not as it was written");
+    }
+    if (json.at("schema").get<std::string>() != kManifestSchema) {
+        throw Error(ErrorKind::corrupt, "the manifest is of a kind that is not known here");
+    }
+    Manifest manifest;
+    manifest.format = json.at("format").get<std::string>();
+    manifest.name = unescaped(json.at("name").get<std::string>());
+    manifest.plan = json.at("plan").get<std::string>();
+    manifest.order = json.at("order").get<std::string>();
+    manifest.seed = json.at("seed").get<std::uint64_t>();
+    manifest.labels = unescaped(json.at("labels").get<std::string>());
+    std::set<std::int64_t> labels;
+    for (const ordered_json& one : json.at("classes")) {
+        manifest.classes.push_back({unescaped(one.at("name").get<std::string>()), one.at("label").get<std::int64_t>(),
+                                    count_in(one.at("samples"))});
+        if (!labels.insert(manifest.classes.back().label).second) {
+            throw Error(ErrorKind::corrupt, "two classes of the manifest have one label");
+        }
+    }
+    if (!json.at("shards").is_array() || json.at("shards").empty()) {
+        throw Error(ErrorKind::corrupt, "the manifest names no shards");
+    }
+    for (const ordered_json& shard : json.at("shards")) manifest.shards.push_back(shard_of(shard));
+    const ordered_json& totals = json.at("totals");
+    if (count_in(totals.at("samples")) != manifest.samples() || count_in(totals.at("bytes")) != manifest.bytes() ||
+        count_in(totals.at("content_bytes")) != manifest.content_bytes()) {
+        throw Error(ErrorKind::corrupt, "the manifest's totals are not the sums of its shards");
+    }
+    return manifest;
+}
+
+}  // namespace
+
 std::optional<Manifest> read_manifest(const std::string& directory) {
     const std::string path = directory + (directory.ends_with('/') ? "" : "/") + kManifestName;
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-        if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
-        throw system_error(errno, "cannot open", path);
-    }
-    const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    std::string text;
     try {
-        const ordered_json json = ordered_json::parse(text);
-        const auto checksum = json.at("crc32c").get<std::string>();
-        std::string without = text;
-        without.replace(without.rfind(checksum), checksum.size(), kNoChecksum);
-        if (checksum != checksum_text(checksum_of(without))) {
-            throw Error(ErrorKind::corrupt, "the manifest is not as it was written").at(path);
-        }
-        if (json.at("schema").get<std::string>() != kManifestSchema) {
-            throw Error(ErrorKind::corrupt, "the manifest is of a kind that is not known here").at(path);
-        }
-        Manifest manifest;
-        manifest.format = json.at("format").get<std::string>();
-        manifest.name = unescaped(json.at("name").get<std::string>());
-        manifest.plan = json.at("plan").get<std::string>();
-        manifest.order = json.at("order").get<std::string>();
-        manifest.seed = json.at("seed").get<std::uint64_t>();
-        manifest.labels = unescaped(json.at("labels").get<std::string>());
-        for (const ordered_json& one : json.at("classes")) {
-            manifest.classes.push_back({unescaped(one.at("name").get<std::string>()),
-                                        one.at("label").get<std::int64_t>(), one.at("samples").get<std::uint64_t>()});
-        }
-        for (const ordered_json& shard : json.at("shards")) manifest.shards.push_back(shard_of(shard));
-        return manifest;
-    } catch (const nlohmann::json::exception& error) {
-        throw Error(ErrorKind::corrupt, fmt::format("the manifest is damaged ({})", error.what())).at(path);
+        text = read_text(path);
+    } catch (const Error& error) {
+        if (error.error_number() == ENOENT || error.error_number() == ENOTDIR) return std::nullopt;
+        throw;
+    }
+    try {
+        return parse(text);
+    } catch (const Error& error) {
+        throw Error(error.kind(), error.message()).at(path);
+    } catch (const nlohmann::json::exception&) {
+        throw Error(ErrorKind::corrupt, "the manifest is damaged").at(path);
     }
 }
 

@@ -12,6 +12,36 @@ namespace feedline {
 
 using nlohmann::ordered_json;
 
+namespace {
+
+template <typename Json>
+std::uint64_t count_of(const Json& json) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
+    if (!json.is_number_unsigned() || json.template get<std::uint64_t>() > kMost) {
+        throw Error(ErrorKind::corrupt, "a count is no whole number from 0 on");
+    }
+    return json.template get<std::uint64_t>();
+}
+
+// In the directory itself, and nowhere else.
+std::string plain_name(const ordered_json& json) {
+    std::string name = unescaped(json.get<std::string>());
+    const bool plain = !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
+                       name.find('\0') == std::string::npos;
+    if (!plain) throw Error(ErrorKind::corrupt, "a shard has a name that no file in the directory can have");
+    return name;
+}
+
+}  // namespace
+
+std::uint64_t count_in(const nlohmann::json& json) {
+    return count_of(json);
+}
+
+std::uint64_t count_in(const ordered_json& json) {
+    return count_of(json);
+}
+
 std::string checksum_text(std::uint32_t crc32c) {
     return fmt::format("{:08x}", crc32c);
 }
@@ -42,10 +72,10 @@ ordered_json shard_json(const PackedShard& shard) {
 }
 
 PackedShard shard_of(const ordered_json& json) {
-    PackedShard shard{.name = unescaped(json.at("name").get<std::string>()),
-                      .samples = json.at("samples").get<std::uint64_t>(),
-                      .bytes = json.at("bytes").get<std::uint64_t>(),
-                      .content_bytes = json.at("content_bytes").get<std::uint64_t>(),
+    PackedShard shard{.name = plain_name(json.at("name")),
+                      .samples = count_in(json.at("samples")),
+                      .bytes = count_in(json.at("bytes")),
+                      .content_bytes = count_in(json.at("content_bytes")),
                       .crc32c = parse_checksum(json.at("crc32c").get<std::string>()),
                       .sidecar_crc32c = parse_checksum(json.at("sidecar_crc32c").get<std::string>()),
                       .index_crc32c = {},

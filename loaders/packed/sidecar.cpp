@@ -2,11 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
+#include "core/line_reader.h"
 #include "loaders/packed/escape.h"
 #include "loaders/packed/shard_json.h"
 
@@ -30,7 +29,7 @@ Label label_of(const json& value) {
 }
 
 SidecarPart part_of(const json& value) {
-    SidecarPart part{unescaped(value.at("name").get<std::string>()), value.at("bytes").get<std::uint64_t>(), 0};
+    SidecarPart part{unescaped(value.at("name").get<std::string>()), count_in(value.at("bytes")), 0};
     part.crc32c = parse_checksum(value.at("crc32c").get<std::string>());
     return part;
 }
@@ -58,28 +57,27 @@ SidecarSample parse_line(std::string_view line) {
         if (value.contains("label")) sample.label = label_of(value.at("label"));
         for (const json& part : value.at("parts")) sample.parts.push_back(part_of(part));
         return sample;
-    } catch (const json::exception& error) {
-        throw Error(ErrorKind::corrupt, fmt::format("this is no line of a sidecar ({})", error.what()));
+    } catch (const json::exception&) {
+        throw Error(ErrorKind::corrupt, "this is no line of a sidecar");
     }
 }
 
-void for_each_sample(const std::string& path, const std::function<void(const SidecarSample&, std::uint64_t)>& each) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) throw system_error(errno, "cannot open", path);
+std::uint32_t for_each_sample(const std::string& path,
+                              const std::function<void(const SidecarSample&, std::uint64_t)>& each) {
+    LineReader in(path);
     std::string line;
-    std::uint64_t offset = 0;
-    while (std::getline(in, line)) {
-        if (in.eof()) throw Error(ErrorKind::corrupt, "the last line of the sidecar is cut off").at(path, offset);
+    while (in.next(line)) {
+        if (in.was_cut())
+            throw Error(ErrorKind::corrupt, "the last line of the sidecar is cut off").at(path, in.offset_bytes());
         SidecarSample sample;
         try {
             sample = parse_line(line);
         } catch (const Error& error) {
-            throw Error(error.kind(), error.message()).at(path, offset);
+            throw Error(error.kind(), error.message()).at(path, in.offset_bytes());
         }
-        each(sample, offset);
-        offset += line.size() + 1;
+        each(sample, in.offset_bytes());
     }
-    if (in.bad()) throw system_error(errno, "cannot read", path);
+    return in.crc32c();
 }
 
 }  // namespace feedline

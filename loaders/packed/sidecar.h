@@ -42,8 +42,9 @@ std::string to_line(const SidecarSample& sample);
 // Throws Error{corrupt} that says what is wrong; the caller adds where.
 SidecarSample parse_line(std::string_view line);
 
-// Calls each(sample, offset of its line) for all samples of the file at `path`, in order, in bounded memory. Throws
-// Error{io, corrupt}.
-void for_each_sample(const std::string& path, const std::function<void(const SidecarSample&, std::uint64_t)>& each);
+// Returns the CRC32C of the file. Calls each(sample, offset of its line) for all samples of the file at `path`, in
+// order, in bounded memory. Throws Error{io, corrupt}.
+std::uint32_t for_each_sample(const std::string& path,
+                              const std::function<void(const SidecarSample&, std::uint64_t)>& each);
 
 }  // namespace feedline

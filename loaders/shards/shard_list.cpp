@@ -193,7 +193,13 @@ void require_finished(const std::string& directory) {
 }
 
 void note_manifest(const std::string& directory, ShardList& list) {
-    const std::optional<Manifest> manifest = read_manifest(directory);
+    std::optional<Manifest> manifest;
+    try {
+        manifest = read_manifest(directory);
+    } catch (const Error& error) {
+        // The shards can be read all the same.
+        list.oddities.push_back({"manifest that cannot be read", 1, error.what()});
+    }
     if (!manifest) return;
     const std::string prefix = directory + (directory.ends_with('/') ? "" : "/");
     Oddity missing{"shard that the manifest names and that is missing", 0, ""};
@@ -203,6 +209,15 @@ void note_manifest(const std::string& directory, ShardList& list) {
         if (missing.count++ == 0) missing.example = shard.name;
     }
     if (missing.count > 0) list.oddities.push_back(std::move(missing));
+    Oddity unknown{"shard that the manifest does not name", 0, ""};
+    for (const ShardFile& file : list.shards) {
+        const std::string_view inside = std::string_view(file.path).substr(prefix.size());
+        const std::string_view name = inside.substr(0, inside.find('/'));
+        const bool named = std::any_of(manifest->shards.begin(), manifest->shards.end(),
+                                       [&](const PackedShard& shard) { return shard.name == name; });
+        if (!named && unknown.count++ == 0) unknown.example = std::string(name);
+    }
+    if (unknown.count > 0) list.oddities.push_back(std::move(unknown));
 }
 
 ShardList list_shards(const std::string& path, std::string_view format, const Sniff& sniff) {

@@ -37,7 +37,7 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
 // For datasets that are found in another way. Throws Error{usage} for a directory that is being written or was left
 // unfinished,
 void require_finished(const std::string& directory);
-// and notes what is not there of the shards in its manifest. Throws Error{corrupt} for a damaged one.
+// and notes what its manifest names and is not there, and the other way round, or that the manifest is damaged.
 void note_manifest(const std::string& directory, ShardList& list);
 
 // The names that lie beside shards and are none: index files, sidecars, manifests, locks.

@@ -40,7 +40,9 @@ void require_usable(const std::string& destination, bool replace) {
     const fs::file_status status = fs::symlink_status(path, failure);
     if (status.type() == fs::file_type::not_found) return;
     if (status.type() != fs::file_type::directory) {
-        throw usage("the destination exists and is not a directory", destination, "Give another name");
+        throw usage(status.type() == fs::file_type::symlink ? "the destination is a symbolic link"
+                                                            : "the destination exists and is not a directory",
+                    destination, "Give another name");
     }
     if (!replace && !fs::is_empty(path, failure)) {
         if (failure) throw system_error(failure.value(), "cannot read the destination", destination);

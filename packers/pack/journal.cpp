@@ -4,11 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/error.h"
+#include "core/line_reader.h"
 #include "loaders/packed/shard_json.h"
 #include "packers/output/new_file.h"
 
@@ -20,14 +20,18 @@ using nlohmann::ordered_json;
 // Calls each(json, end of its line) for the whole lines at the beginning of the file that can be read.
 template <typename Each>
 void for_each_line(const std::string& path, const Each& each) {
-    std::ifstream in(path, std::ios::binary);
+    std::optional<LineReader> in;
+    try {
+        in.emplace(path);
+    } catch (const Error& error) {
+        if (error.error_number() == ENOENT || error.error_number() == ENOTDIR) return;
+        throw;
+    }
     std::string line;
-    std::uint64_t end = 0;
-    while (std::getline(in, line) && !in.eof()) {
-        end += line.size() + 1;
+    while (in->next(line) && !in->was_cut()) {
         const ordered_json json = ordered_json::parse(line, nullptr, false);
         if (json.is_discarded()) return;
-        each(json, end);
+        each(json, in->offset_bytes() + line.size() + 1);
     }
 }
 
@@ -62,6 +66,8 @@ Journal::Journal(const std::string& directory, const JournalStart& start) : path
             whole = end;
         });
     } catch (const nlohmann::json::exception&) {  // what follows is not ours to trust
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::corrupt) throw;
     }
     fd_ = Fd(::open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     if (!fd_) throw system_error(errno, "cannot open the journal", path_);

@@ -1,12 +1,17 @@
 #include "packers/pack/labels.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/line_reader.h"
 #include "packers/output/digest.h"
 
 namespace feedline {
@@ -27,9 +32,18 @@ std::optional<std::vector<std::int64_t>> numbers_in(std::string_view text) {
     }
 }
 
-Label label_in(std::string_view text) {
+// Nothing for a number that is out of range; the smallest stands for no label in formats that need one.
+std::optional<Label> label_in(std::string_view text) {
     const std::optional<std::vector<std::int64_t>> numbers = numbers_in(text);
-    if (!numbers) return std::string(text);
+    if (!numbers) {
+        const bool digits = text.find_first_not_of("0123456789,-") == std::string_view::npos;
+        return digits && text.find_first_of("0123456789") != std::string_view::npos
+                   ? std::nullopt
+                   : std::optional<Label>(std::string(text));
+    }
+    const bool in_range =
+        std::find(numbers->begin(), numbers->end(), std::numeric_limits<std::int64_t>::min()) == numbers->end();
+    if (!in_range) return std::nullopt;
     if (numbers->size() == 1) return numbers->front();
     return *numbers;
 }
@@ -48,29 +62,31 @@ LabelChoice::LabelChoice(const std::string& how) {
 
 void LabelChoice::read(const std::string& path) {
     file_ = path;
-    errno = 0;
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-        if (errno != ENOENT) throw system_error(errno, "cannot open the file of labels", path);
+    std::optional<LineReader> in;
+    try {
+        in.emplace(path);
+    } catch (const Error& error) {
+        if (error.error_number() != ENOENT) throw;
         throw Error(ErrorKind::usage, "there is no such file of labels")
             .at(path)
             .advise("--labels takes auto, dir, none, or a file of lines PATH<TAB>LABEL");
     }
     std::string line;
-    std::uint64_t offset = 0;
-    while (std::getline(in, line)) {
+    while (in->next(line)) {
+        if (line.ends_with('\r')) line.pop_back();
         const std::size_t tab = line.rfind('\t');
-        if (tab == std::string::npos || tab == 0) {
-            throw Error(ErrorKind::usage, "a line of the file of labels is not PATH<TAB>LABEL").at(path, offset);
+        const auto refuse = [&](std::string why) {
+            return Error(ErrorKind::usage, std::move(why)).at(path, in->offset_bytes());
+        };
+        if (tab == std::string::npos || tab == 0 || tab + 1 == line.size()) {
+            throw refuse("a line of the file of labels is not PATH<TAB>LABEL");
         }
-        const auto [known, added] =
-            labels_.emplace(line.substr(0, tab), label_in(std::string_view(line).substr(tab + 1)));
-        if (!added) {
-            throw Error(ErrorKind::usage, "the file of labels has a second label for " + printable(known->first))
-                .at(path, offset);
-        }
+        const std::string_view text = std::string_view(line).substr(tab + 1);
+        const std::optional<Label> label = label_in(text);
+        if (!label) throw refuse(fmt::format("'{}' is a number that no label can have", printable(text)));
+        const auto [known, added] = labels_.emplace(line.substr(0, tab), *label);
+        if (!added) throw refuse("the file of labels has a second label for " + printable(known->first));
         digest_ = feedline::digest(line, digest_);
-        offset += line.size() + 1;
     }
 }
 

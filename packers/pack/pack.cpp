@@ -13,6 +13,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -42,6 +43,11 @@ std::string without_trailing_slashes(std::string path) {
 
 // In the names of shards: what the user wants, else what the source is called.
 std::string dataset_name(const Dataset& source, const std::string& wanted) {
+    constexpr std::size_t kLongest = 200;  // numbers and suffixes follow
+    if (wanted.size() > kLongest) {
+        throw Error(ErrorKind::usage, fmt::format("a name of {} bytes is too long for files", wanted.size()))
+            .advise(fmt::format("--name takes up to {}", kLongest));
+    }
     if (!wanted.empty()) {
         if (wanted.find('/') != std::string::npos || wanted.starts_with('.')) {
             throw Error(ErrorKind::usage, fmt::format("'{}' cannot begin the names of files", printable(wanted)))
@@ -56,6 +62,7 @@ std::string dataset_name(const Dataset& source, const std::string& wanted) {
         name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) <= ' ' || c == '*' || c == '?'; },
         '_');
     while (name.starts_with('.')) name.erase(0, 1);
+    if (name.size() > kLongest) name.resize(kLongest);
     return name.empty() ? "dataset" : name;
 }
 
@@ -86,6 +93,25 @@ void require_apart(const std::string& source, const std::string& destination) {
     }
 }
 
+// What is replaced is removed: only what pack() wrote may be in it.
+void require_ours(const std::string& directory, const std::optional<Manifest>& manifest) {
+    std::set<std::string> known = {kManifestName};
+    if (manifest) {
+        for (const PackedShard& shard : manifest->shards) {
+            known.insert({shard.name, shard.name + ".samples", shard.name + ".idx"});
+        }
+    }
+    std::error_code none;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, none)) {
+        if (manifest && known.contains(entry.path().filename())) continue;
+        throw Error(ErrorKind::usage, manifest
+                                          ? "the destination holds something that feedline pack did not write"
+                                          : "the destination is no packed dataset, and only such a one is overwritten")
+            .at(entry.path().native())
+            .advise("Move it away, or give another name");
+    }
+}
+
 // Packed sources keep theirs in the manifest.
 std::vector<ClassName> classes_of(const Dataset& source) {
     if (!source.info().classes.empty() || !source.info().packed) return source.info().classes;
@@ -109,6 +135,11 @@ public:
                             {.shard_bytes = options.shard_bytes, .shard_samples = 0, .shards = options.shards})),
           classes_(classes_of(*source)) {
         if (options.destination.empty()) throw Error(ErrorKind::usage, "no destination given");
+        constexpr unsigned kMostThreads = 1024;
+        if (options.threads > kMostThreads) {
+            throw Error(ErrorKind::usage, fmt::format("{} threads are more than any machine needs", options.threads))
+                .advise(fmt::format("--threads takes up to {}", kMostThreads));
+        }
         require_apart(source->info().path, options.destination);
     }
     Run(const Run&) = delete;
@@ -342,12 +373,7 @@ PackResult Run::run(const std::function<void(const PackProgress&)>& progress, co
         }
     }
     const bool replace = options_.overwrite || (options_.resume && begun && begun->replaces);
-    std::error_code failure;
-    if (replace && fs::exists(destination, failure) && !fs::is_empty(destination, failure) && !there) {
-        throw Error(ErrorKind::usage, "the destination is no packed dataset, and only such a one is overwritten")
-            .at(destination)
-            .advise("Remove it, or give another name");
-    }
+    if (replace) require_ours(destination, there);
     if (there && !replace) {
         throw Error(ErrorKind::usage, options_.resume
                                           ? "the destination is whole, and of another source or of other options"

@@ -25,17 +25,22 @@ std::optional<SourceMemory> SourceMemory::read(const Dataset& source) {
     if (!manifest) return std::nullopt;
     SourceMemory memory;
     for (const PackedShard& shard : manifest->shards) {
-        for_each_sample(fmt::format("{}/{}{}", directory, shard.name, kSidecarSuffix),
-                        [&](const SidecarSample& sample, std::uint64_t /*offset*/) {
-                            std::uint64_t content = 0;
-                            for (const SidecarPart& part : sample.parts) {
-                                content = content_digest(content, part.bytes, part.crc32c);
-                            }
-                            memory.paths_.add(sample.path);
-                            memory.labels_.push_back(sample.label);
-                            memory.parts_.push_back(static_cast<std::uint16_t>(sample.parts.size()));
-                            memory.contents_.push_back(content);
-                        });
+        const std::string sidecar = fmt::format("{}/{}{}", directory, shard.name, kSidecarSuffix);
+        const std::uint32_t crc = for_each_sample(sidecar, [&](const SidecarSample& sample, std::uint64_t /*offset*/) {
+            std::uint64_t content = 0;
+            for (const SidecarPart& part : sample.parts) {
+                content = content_digest(content, part.bytes, part.crc32c);
+            }
+            memory.paths_.add(sample.path);
+            memory.labels_.push_back(sample.label);
+            memory.parts_.push_back(static_cast<std::uint16_t>(sample.parts.size()));
+            memory.contents_.push_back(content);
+        });
+        if (crc != shard.sidecar_crc32c) {
+            throw Error(ErrorKind::corrupt, "the sidecar is not as it was written")
+                .at(sidecar)
+                .advise("feedline verify says more");
+        }
     }
     if (memory.paths_.size() == source.size()) return memory;
     throw Error(ErrorKind::corrupt,

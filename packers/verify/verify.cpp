@@ -22,6 +22,7 @@
 #include "loaders/packed/manifest.h"
 #include "loaders/packed/sidecar.h"
 #include "loaders/shards/parallel.h"
+#include "loaders/shards/shard_list.h"
 #include "loaders/tfrecord/example.h"
 #include "packers/output/digest.h"
 #include "packers/verify/file_sums.h"
@@ -69,6 +70,7 @@ public:
 private:
     void read_the_manifest();
     std::set<std::string> check_files();
+    void find_strangers();
     void check_samples(const std::set<std::string>& damaged);
     SourceOf find_sources(const std::shared_ptr<const Dataset>& source, const Dataset& packed);
 
@@ -99,6 +101,18 @@ void Verification::read_the_manifest() {
     result_.bytes = manifest_->bytes();
     result_.left_out = manifest_->left_out();
     bytes_in_all_ = manifest_->bytes();
+}
+
+// What readers would take for a shard.
+void Verification::find_strangers() {
+    std::set<std::string> known;
+    for (const PackedShard& shard : manifest_->shards) known.insert(shard.name);
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(path_, ignored)) {
+        const std::string name = entry.path().filename();
+        if (name.starts_with('.') || is_companion(name) || known.contains(name)) continue;
+        findings_.add({"something is here that the manifest does not name", entry.path(), {}, ""});
+    }
 }
 
 // Returns the data files of shards that are not as they were.
@@ -226,7 +240,10 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
 void Verification::run() {
     read_the_manifest();
     std::set<std::string> damaged;
-    if (manifest_) damaged = check_files();
+    if (manifest_) {
+        damaged = check_files();
+        find_strangers();
+    }
     if (!manifest_ || !damaged.empty() || !options_.against.empty()) check_samples(damaged);
     result_.found = findings_.count();
     result_.findings = findings_.list();

@@ -132,6 +132,14 @@ std::vector<std::string> formats() {
 
 INSTANTIATE_TEST_SUITE_P(Every, Verified, ::testing::ValuesIn(formats()), [](const auto& one) { return one.param; });
 
+TEST(Verify, FindsAShardThatTheManifestDoesNotName) {
+    const TempDir dir;
+    write_file(dir / "source/a/1.jpg", pattern(100, 1));
+    pack_directory(dir / "source", dir / "packed", "webdataset");
+    fs::copy_file(dir / "packed/source-000000.tar", dir / "packed/source-000001.tar");
+    EXPECT_EQ(verified(dir / "packed").found, 1U);
+}
+
 TEST(Verify, JudgesOtherPeoplesDatasetsByWhatTheySayThemselves) {
     const TempDir dir;
     write_file(dir / "source/a/1.jpg", pattern(100, 1));

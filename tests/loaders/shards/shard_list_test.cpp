@@ -51,7 +51,7 @@ TEST_F(ShardListTest, AFileIsItsOnlyShard) {
 }
 
 TEST_F(ShardListTest, ADirectorysShardsAreInTheOrderOfTheirNames) {
-    for (const char* name : {"b-10", "b-2", "a", "ä", ".hidden", "a.idx", "a.samples", "feedline.manifest.json"})
+    for (const char* name : {"b-10", "b-2", "a", "ä", ".hidden", "a.idx", "a.samples", "dataset_info.json"})
         shard(name);
     other("README");
     EXPECT_THAT(names(directory_.path()), ElementsAre("a", "b-10", "b-2", "ä"));

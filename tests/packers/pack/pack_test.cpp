@@ -288,6 +288,53 @@ TEST_F(Packing, OverwritesAPackedDatasetOnlyWhenAskedTo) {
     EXPECT_FALSE(fs::exists(dir_ / "packed.incomplete"));
 }
 
+TEST_F(Packing, OverwritesNothingThatItDidNotWrite) {
+    pack_directory(source_, dir_ / "packed", "tfrecord");
+    write_file(dir_ / "packed/notes.txt", "mine");
+    std::string said;
+    EXPECT_EQ(kind_of([&] { pack_directory(source_, dir_ / "packed", "tfrecord", {.overwrite = true}); }, &said),
+              ErrorKind::usage);
+    EXPECT_THAT(said, HasSubstr("notes.txt"));
+    EXPECT_EQ(read_file(dir_ / "packed/notes.txt"), "mine");
+}
+
+TEST_F(Packing, WaitsForNoPipeInTheirFilesPlace) {
+    pack_directory(source_, dir_ / "packed", "tfrecord");
+    const std::string pipe = dir_ / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    EXPECT_EQ(kind_of([&] { pack_directory(source_, dir_ / "x", "tfrecord", {.labels = pipe}); }), ErrorKind::io);
+    for (const char* name : {"feedline.manifest.json", "source-00000-of-00001.tfrecord.samples"}) {
+        fs::rename((dir_ / "packed/") + name, dir_ / "aside");
+        fs::rename(pipe, (dir_ / "packed/") + name);
+        EXPECT_EQ(kind_of([&] { pack_directory(dir_ / "packed", dir_ / "x", "webdataset"); }), ErrorKind::io) << name;
+        fs::rename((dir_ / "packed/") + name, pipe);
+        fs::rename(dir_ / "aside", (dir_ / "packed/") + name);
+    }
+}
+
+TEST_F(Packing, TakesNoSidecarThatIsNotTheShardsOwn) {
+    pack_directory(source_, dir_ / "packed", "tfrecord", {.shards = 3});
+    const std::string first = dir_ / "packed/source-00000-of-00003.tfrecord.samples";
+    const std::string second = dir_ / "packed/source-00001-of-00003.tfrecord.samples";
+    fs::rename(first, dir_ / "aside");
+    fs::rename(second, first);
+    fs::rename(dir_ / "aside", second);
+    EXPECT_EQ(kind_of([&] { pack_directory(dir_ / "packed", dir_ / "again", "webdataset"); }), ErrorKind::corrupt);
+}
+
+TEST_F(Packing, RefusesLinesOfLabelsThatAreNone) {
+    write_file(dir_ / "windows.tsv", "a/1.jpg\t7\r\na/2.jpg\t8\r\nb/3.jpg\t9\r\n");
+    pack_directory(source_, dir_ / "labelled", "webdataset", {.labels = dir_ / "windows.tsv"});
+    EXPECT_EQ(read_all(dir_ / "labelled").at(0).label, Label(std::int64_t{7}));
+    for (const char* line :
+         {"a/1.jpg\t\n", "a/1.jpg\t9223372036854775808\n", "a/1.jpg\t-9223372036854775808\n", "a/1.jpg 7\n", "\t7\n"}) {
+        write_file(dir_ / "bad.tsv", line);
+        EXPECT_EQ(kind_of([&] { pack_directory(source_, dir_ / "bad", "webdataset", {.labels = dir_ / "bad.tsv"}); }),
+                  ErrorKind::usage)
+            << line;
+    }
+}
+
 TEST_F(Packing, RefusesToGoOnWithOtherOptions) {
     const std::shared_ptr<const Dataset> dataset = open_dataset(source_, "auto", {});
     fs::remove(source_ + "/b/3.jpg");
