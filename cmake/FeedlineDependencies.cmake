@@ -48,13 +48,13 @@ feedline_optional(URING "${URING_FOUND}" "liburing ${URING_VERSION}: engines uri
                   "engines uring and uring-direct are not built, pread and mmap are (Debian: liburing-dev)")
 feedline_optional(JPEG "${TURBOJPEG_FOUND}" "libjpeg-turbo ${TURBOJPEG_VERSION}: generate --content jpeg, bench --decode jpeg"
                   "no JPEG content and no JPEG decoding (Debian: libturbojpeg0-dev)")
-feedline_optional(ISAL "${ISAL_FOUND}" "isa-l ${ISAL_VERSION}: CRC32C, bench --decode crc"
-                  "bench --decode crc is refused (Debian: libisal-dev)")
+feedline_optional(ISAL "${ISAL_FOUND}" "isa-l ${ISAL_VERSION}: CRC32C at the speed of memory, bench --decode crc"
+                  "bench --decode crc is refused, other checksums are slow (Debian: libisal-dev)")
 
 feedline_optional(HDF5 "${HDF5_FOUND}" "HDF5 ${HDF5_VERSION}: reading and writing HDF5"
                   "HDF5 files are recognised and refused (Debian: libhdf5-dev)")
-feedline_optional(LMDB "${LMDB_FOUND}" "LMDB ${LMDB_VERSION}: engine native of LMDB files"
-                  "LMDB files are read all the same, by every engine but native (Debian: liblmdb-dev)")
+feedline_optional(LMDB "${LMDB_FOUND}" "LMDB ${LMDB_VERSION}: pack --format lmdb, engine native of LMDB files"
+                  "LMDB files are read all the same, by every engine but native; pack --format lmdb is refused (Debian: liblmdb-dev)")
 find_package(Protobuf QUIET)
 feedline_optional(PROTOBUF "${Protobuf_FOUND}" "protobuf ${Protobuf_VERSION}: looking into tf.train.Example"
                   "TFRecord payloads are taken whole, Examples are not looked into (Debian: libprotobuf-dev protobuf-compiler)")
