@@ -244,14 +244,14 @@ void Run::forget_what_is_gone(Journal& journal, const std::string& directory) co
 void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::string& directory,
                        const EngineSelection& engine, const std::function<void(const PackProgress&)>& progress,
                        const Interrupt& interrupt) {
-    std::vector<std::uint64_t> todo;
+    std::vector<std::uint64_t> missing;
     std::atomic<std::uint64_t> samples{0};
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> shards{journal.done().size()};
     for (std::uint64_t number = 0; number < ranges_.size(); ++number) {
         const auto found = journal.done().find(number);
         if (found == journal.done().end()) {
-            todo.push_back(number);
+            missing.push_back(number);
         } else {
             samples += found->second.samples;
             bytes += found->second.content_bytes;
@@ -259,7 +259,7 @@ void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::stri
     }
     const unsigned threads =
         options_.threads != 0 ? options_.threads : std::max(1U, std::thread::hardware_concurrency());
-    const auto writers = static_cast<unsigned>(std::min<std::uint64_t>(threads, todo.size()));
+    const auto writers = static_cast<unsigned>(std::min<std::uint64_t>(threads, missing.size()));
     RateLimit rate(options_.rate_bytes_per_second, interrupt);
     const ShardContext context{.source = source_,
                                .packer = packer_,
@@ -285,13 +285,13 @@ void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::stri
     std::vector<std::unique_ptr<ShardJob>> jobs;
     for (unsigned i = 0; i < writers; ++i) jobs.push_back(std::make_unique<ShardJob>(context));
     const auto stop_all = [&] {
-        next = todo.size();
+        next = missing.size();
         for (const auto& job : jobs) job->stop();
     };
     const auto work = [&](ShardJob& job) {
         try {
-            for (std::size_t at = next++; at < todo.size(); at = next++) {
-                const std::uint64_t number = todo[at];
+            for (std::size_t at = next++; at < missing.size(); at = next++) {
+                const std::uint64_t number = missing[at];
                 journal.record(number, job.run(number, ranges_[number]));
                 ++shards;
             }
