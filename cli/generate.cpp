@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -11,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/progress_bar.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/presets.h"
@@ -80,21 +80,6 @@ void declare(CLI::App& app, Arguments& arguments) {
         "Example: feedline generate /data/train --workload resnet50-h100 --scale 0.01");
 }
 
-// "[##########          ]  25,000 of 50,000 files  2.87 GB  412 MB/s  12 s left"
-std::string progress_text(const GenerateProgress& progress, std::uint64_t files, Nanoseconds elapsed_ns) {
-    constexpr int kBarColumns = 30;
-    const double done = files > 0 ? static_cast<double>(progress.files) / static_cast<double>(files) : 0;
-    const double seconds = to_seconds(elapsed_ns);
-    const std::string bar(static_cast<std::size_t>(std::lround(done * kBarColumns)), '#');
-    std::string line =
-        fmt::format("[{:<{}}]  {} of {}  {}", bar, kBarColumns, format_count(static_cast<double>(progress.files)),
-                    format_counted(files, "file"), format_size(static_cast<double>(progress.bytes)));
-    if (seconds > 0) line += "  " + format_rate(static_cast<double>(progress.bytes) / seconds);
-    // All are written: what remains is the flush.
-    const std::string left = done >= 1 ? "finishing" : format_left(elapsed_ns, done);
-    return left.empty() ? line : line + "  " + left;
-}
-
 GenerateOptions chosen(const Arguments& arguments) {
     GenerateOptions options = arguments.options;
     if (!arguments.workload.empty()) {
@@ -121,7 +106,7 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     std::function<void(const GenerateProgress&)> progress;
     if (live) {
         progress = [&](const GenerateProgress& now) {
-            line.show(progress_text(now, options.samples, now_ns() - start));
+            line.show(progress_bar(now.files, options.samples, "file", now.bytes, now_ns() - start));
         };
     }
     const GenerateResult result = generate(options, progress, interrupt);

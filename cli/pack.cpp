@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -13,6 +12,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/progress_bar.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/status_line.h"
@@ -107,20 +107,6 @@ void declare(CLI::App& app, Arguments& arguments) {
         "be read or\n"
         "written; 130 interrupted.\n"
         "Example: feedline pack /data/train /data/train-tfrecord --format tfrecord --order shuffle");
-}
-
-// "[##########          ]  25,000 of 50,000 samples  2.87 GB  412 MB/s  12 s left"
-std::string progress_text(const PackProgress& progress, std::uint64_t samples, Nanoseconds elapsed_ns) {
-    constexpr int kBarColumns = 30;
-    const double done = samples > 0 ? static_cast<double>(progress.samples) / static_cast<double>(samples) : 0;
-    const std::string bar(static_cast<std::size_t>(std::lround(std::min(done, 1.0) * kBarColumns)), '#');
-    std::string line =
-        fmt::format("[{:<{}}]  {} of {}  {}", bar, kBarColumns, format_count(static_cast<double>(progress.samples)),
-                    format_counted(samples, "sample"), format_size(static_cast<double>(progress.content_bytes)));
-    const double seconds = to_seconds(elapsed_ns);
-    if (seconds > 0) line += "  " + format_rate(static_cast<double>(progress.content_bytes) / seconds);
-    const std::string left = done >= 1 ? "finishing" : format_left(elapsed_ns, done);
-    return left.empty() ? line : line + "  " + left;
 }
 
 void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan& plan) {
@@ -226,7 +212,9 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
     StatusLine line(stderr);
     std::function<void(const PackProgress&)> progress;
     if (live) {
-        progress = [&](const PackProgress& now) { line.show(progress_text(now, source->size(), now_ns() - start)); };
+        progress = [&](const PackProgress& now) {
+            line.show(progress_bar(now.samples, source->size(), "sample", now.content_bytes, now_ns() - start));
+        };
     }
     const PackResult result = pack(source, packer, arguments.options, progress, interrupt);
     line.clear();

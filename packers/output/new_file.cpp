@@ -8,12 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "packers/output/paths.h"
 
 namespace feedline {
 namespace {
@@ -24,11 +24,6 @@ constexpr std::size_t kGatherBytes = 256U << 10U;
 // What a disk gets at once: enough for long writes, little enough that the last one does not take long.
 constexpr std::uint64_t kFlushBytes = 16U << 20U;
 
-std::string directory_of(const std::string& path) {
-    const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-    return parent.empty() ? "." : parent.native();
-}
-
 }  // namespace
 
 Error cannot_write(int error_number, const std::string& path, std::uint64_t offset_bytes) {
@@ -36,7 +31,7 @@ Error cannot_write(int error_number, const std::string& path, std::uint64_t offs
         return Error(ErrorKind::io, "cannot write").at(path, offset_bytes).because(error_number);
     }
     struct statvfs info {};
-    const bool known = ::statvfs(directory_of(path).c_str(), &info) == 0;
+    const bool known = ::statvfs(parent_directory(path).c_str(), &info) == 0;
     return Error(ErrorKind::out_of_space,
                  known ? fmt::format("no space left ({} and {} inodes)",
                                      format_size(static_cast<double>(info.f_bavail * info.f_frsize)),
@@ -48,7 +43,7 @@ Error cannot_write(int error_number, const std::string& path, std::uint64_t offs
 }
 
 void sync_directory_of(const std::string& path) {
-    const std::string directory = directory_of(path);
+    const std::string directory = parent_directory(path);
     const Fd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) throw system_error(errno, "cannot open directory", directory);
     // Some network filesystems have nothing to flush for a directory and say EINVAL.

@@ -13,6 +13,7 @@
 
 #include "core/error.h"
 #include "core/incomplete.h"
+#include "packers/output/paths.h"
 
 namespace feedline {
 namespace {
@@ -22,11 +23,6 @@ namespace fs = std::filesystem;
 Error usage(std::string message, const std::string& path, std::string_view advice) {
     if (path.empty()) return Error(ErrorKind::usage, std::move(message)).advise(advice);
     return Error(ErrorKind::usage, std::move(message)).at(path).advise(advice);
-}
-
-std::string without_trailing_slashes(std::string path) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
 }
 
 void require_usable(const std::string& destination, bool replace) {

@@ -21,6 +21,7 @@
 #include "core/units.h"
 #include "packers/output/digest.h"
 #include "packers/output/new_file.h"
+#include "packers/output/paths.h"
 #include "packers/output/rate_limit.h"
 #include "packers/output/staging_directory.h"
 #include "packers/pack/head_maker.h"
@@ -35,11 +36,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kProgressInterval{100};
 constexpr unsigned kQueueDepth = 64;  // over all shards that are written at the same time
-
-std::string without_trailing_slashes(std::string path) {
-    while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-    return path;
-}
 
 // In the names of shards: what the user wants, else what the source is called.
 std::string dataset_name(const Dataset& source, const std::string& wanted) {
@@ -64,11 +60,6 @@ std::string dataset_name(const Dataset& source, const std::string& wanted) {
     while (name.starts_with('.')) name.erase(0, 1);
     if (name.size() > kLongest) name.resize(kLongest);
     return name.empty() ? "dataset" : name;
-}
-
-std::string parent_of(const std::string& path) {
-    const fs::path parent = fs::path(without_trailing_slashes(path)).parent_path();
-    return parent.empty() ? "." : parent.native();
 }
 
 std::uint64_t free_bytes(const std::string& directory) {
@@ -156,7 +147,7 @@ public:
                 .samples = source_->size(),
                 .source_bytes = source_->info().bytes,
                 .estimated_bytes = packer_.estimate_bytes(source_->size(), source_->info().bytes),
-                .free_bytes = free_bytes(parent_of(options_.destination)),
+                .free_bytes = free_bytes(parent_directory(options_.destination)),
                 .estimated_seconds = 0};
     }
 

@@ -1,11 +1,8 @@
 #include "packers/pack/shard_job.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -16,8 +13,8 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "core/fd.h"
 #include "loaders/packed/sidecar.h"
+#include "packers/output/file_sum.h"
 #include "packers/output/new_file.h"
 
 namespace feedline {
@@ -32,28 +29,6 @@ void remove_leftover(const std::string& path) {
 void rename_to(const std::string& from, const std::string& to) {
     remove_leftover(to);  // of a run that was killed before it could say that the shard is whole
     if (std::rename(from.c_str(), to.c_str()) != 0) throw system_error(errno, "cannot rename the finished file to", to);
-}
-
-struct FileSum {
-    std::uint64_t bytes = 0;
-    std::uint32_t crc32c = 0;
-};
-
-// Of what was just written, and so comes from memory.
-FileSum sum_of(const std::string& path) {
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    if (!fd) throw system_error(errno, "cannot open what was written", path);
-    std::vector<std::byte> buffer(256U << 10U);
-    FileSum sum;
-    for (;;) {
-        const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) throw Error(ErrorKind::io, "cannot read what was written").at(path, sum.bytes).because(errno);
-        if (n == 0) return sum;
-        const auto piece = std::span(buffer).first(static_cast<std::size_t>(n));
-        sum.crc32c = crc32c(piece, sum.crc32c);
-        sum.bytes += piece.size();
-    }
 }
 
 // The sample that is being written: its content goes to the writer and, part by part, into checksums.
@@ -220,7 +195,8 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
         result.shard.crc32c = *sum.crc32c;
     } else {
         const std::string_view inside = context_.packer.data_file();
-        const FileSum again = sum_of(temporary(name) + (inside.empty() ? "" : "/") + std::string(inside));
+        const FileSum again = sum_of_file(  // comes from memory
+            temporary(name) + (inside.empty() ? "" : "/") + std::string(inside));
         result.shard.bytes = again.bytes;
         result.shard.crc32c = again.crc32c;
     }

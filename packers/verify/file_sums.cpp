@@ -1,24 +1,21 @@
 #include "packers/verify/file_sums.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <span>
 
-#include "core/crc32c.h"
 #include "core/error.h"
-#include "core/fd.h"
 #include "loaders/packed/sidecar.h"
+#include "packers/output/file_sum.h"
 
 namespace feedline {
 namespace {
 
 constexpr std::string_view kLmdbData = "/data.mdb";
 
-std::string reason(const char* what, int error_number) {
+std::string reason(const std::string& what, int error_number) {
     return Error(ErrorKind::io, what).because(error_number).what();
 }
 
@@ -40,36 +37,25 @@ std::vector<ExpectedFile> expected_files(const std::string& directory, const Man
 
 bool check_file(const ExpectedFile& file, Findings& findings, std::atomic<std::uint64_t>& bytes_read,
                 const Interrupt& interrupt) {
-    const Fd fd(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) {
-        findings.add(
-            {errno == ENOENT ? "a file is missing" : reason("a file cannot be opened", errno), file.path, {}, ""});
+    FileSum sum;
+    try {
+        sum = sum_of_file(file.path, [&](std::uint64_t bytes) {
+            bytes_read.fetch_add(bytes, std::memory_order_relaxed);
+            if (interrupt.requested()) throw Error(ErrorKind::interrupted, "interrupted");
+        });
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::interrupted) throw;
+        const bool missing = error.error_number() == ENOENT;
+        findings.add({missing ? "a file is missing" : reason(error.message(), error.error_number()), file.path,
+                      error.offset_bytes(), ""});
         return false;
     }
-    (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    std::vector<std::byte> buffer(256U << 10U);
-    std::uint64_t bytes = 0;
-    std::uint32_t crc = 0;
-    for (;;) {
-        if (interrupt.requested()) throw Error(ErrorKind::interrupted, "interrupted");
-        const ssize_t n = ::read(fd.get(), buffer.data(), buffer.size());
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) {
-            findings.add({reason("a file cannot be read", errno), file.path, bytes, ""});
-            return false;
-        }
-        if (n == 0) break;
-        const auto piece = std::span(buffer).first(static_cast<std::size_t>(n));
-        crc = crc32c(piece, crc);
-        bytes += piece.size();
-        bytes_read.fetch_add(piece.size(), std::memory_order_relaxed);
-    }
-    if (file.bytes && bytes != *file.bytes) {
-        findings.add({fmt::format("a file has {} bytes, and had {}", bytes, *file.bytes), file.path,
-                      std::min(bytes, *file.bytes), ""});
+    if (file.bytes && sum.bytes != *file.bytes) {
+        findings.add({fmt::format("a file has {} bytes, and had {}", sum.bytes, *file.bytes), file.path,
+                      std::min(sum.bytes, *file.bytes), ""});
         return false;
     }
-    if (crc == file.crc32c) return true;
+    if (sum.crc32c == file.crc32c) return true;
     findings.add({"the checksum of a file does not match", file.path, {}, ""});
     return false;
 }
