@@ -103,6 +103,15 @@ void require_ours(const std::string& directory, const std::optional<Manifest>& m
     }
 }
 
+// Once there is a manifest, nothing needs the journal.
+void remove_journal(const std::string& directory) {
+    const std::string path = directory + "/" + kJournalName;
+    std::error_code failure;
+    fs::remove(path, failure);
+    if (failure) throw system_error(failure.value(), "cannot remove the journal", path);
+    sync_directory_of(path);
+}
+
 // Packed sources keep theirs in the manifest.
 std::vector<ClassName> classes_of(const Dataset& source) {
     if (!source.info().classes.empty() || !source.info().packed) return source.info().classes;
@@ -340,8 +349,7 @@ void Run::write_manifest(const Manifest& manifest, const std::string& directory)
     file.append(to_text(manifest));
     file.finish();
     if (std::rename(temporary.c_str(), path.c_str()) != 0) throw system_error(errno, "cannot rename to", path);
-    fs::remove(directory + "/" + kJournalName, ignored);
-    sync_directory_of(path);
+    remove_journal(directory);
 }
 
 PackResult Run::run(const std::function<void(const PackProgress&)>& progress, const Interrupt& interrupt) {
@@ -385,6 +393,7 @@ PackResult Run::run(const std::function<void(const PackProgress&)>& progress, co
     PackResult result{{}, 0, false, engine.kind == EngineKind::uring ? std::string() : engine.fallback};
     if (goes_on && finished) {
         staging.keep();
+        remove_journal(staging.path());  // the kill may have come between the manifest and this
         result.manifest = *finished;
         result.resumed_shards = finished->shards.size();
         staging.publish();

@@ -30,6 +30,12 @@ std::map<std::string, std::string> tree(const std::string& path) {
     return files;
 }
 
+std::string names_of(const std::map<std::string, std::string>& files) {
+    std::string names;
+    for (const auto& [name, content] : files) names += name + " ";
+    return names;
+}
+
 // Runs the program and kills it after `delay`; whether it had ended by then, and well.
 bool ended_before_the_kill(const std::vector<std::string>& arguments, std::chrono::microseconds delay) {
     std::vector<char*> words;
@@ -80,7 +86,8 @@ TEST_P(PackKill, LeavesNothingThatLooksFinishedAndGoesOnToTheSameBytes) {
         }
         // What is there is whole, also where the kill came a moment before the end.
         ++completed;
-        ASSERT_TRUE(tree(dir / "packed") == whole) << "after " << kills << " kills";
+        const auto packed = tree(dir / "packed");
+        ASSERT_TRUE(packed == whole) << "after " << kills << " kills: " << names_of(packed);
         fs::remove_all(dir / "packed");
     }
     ASSERT_EQ(run_program(pack_to("packed")).exit_code, 0);

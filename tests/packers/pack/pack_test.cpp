@@ -9,8 +9,11 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/incomplete.h"
+#include "loaders/packed/manifest.h"
 #include "loaders/packed/sidecar.h"
 #include "loaders/tfrecord/example.h"
+#include "packers/pack/journal.h"
 #include "tests/packers/pack/pack_lab.h"
 #include "tests/packers/small_filesystem.h"
 #include "tests/testutil/temp_dir.h"
@@ -286,6 +289,26 @@ TEST_F(Packing, OverwritesAPackedDatasetOnlyWhenAskedTo) {
     pack_directory(source_, dir_ / "packed", "webdataset", {.overwrite = true});
     EXPECT_EQ(open_dataset(dir_ / "packed", "auto", {})->info().format, "webdataset");
     EXPECT_FALSE(fs::exists(dir_ / "packed.incomplete"));
+}
+
+TEST_F(Packing, ResumesAtEveryStepBetweenTheManifestAndTheEnd) {
+    pack_directory(source_, dir_ / "whole", "webdataset");
+    const auto whole = tree(dir_ / "whole");
+    const std::string plan = read_manifest(dir_ / "whole").value().plan;
+    const std::string left = dir_ / "packed.incomplete";
+    const auto kill_with = [&](bool journal, bool marker) {
+        fs::remove_all(dir_ / "packed");
+        fs::copy(dir_ / "whole", left);
+        if (journal) write_file(left + "/" + kJournalName, R"({"plan":")" + plan + "\",\"replaces\":false}\n");
+        if (marker) write_file(left + "/" + kIncompleteMarker, "");
+    };
+    for (const auto& [journal, marker] : {std::pair(true, true), std::pair(false, true), std::pair(false, false)}) {
+        kill_with(journal, marker);
+        EXPECT_EQ(kind_of([&] { pack_directory(source_, dir_ / "packed", "webdataset"); }), ErrorKind::usage);
+        pack_directory(source_, dir_ / "packed", "webdataset", {.resume = true});
+        EXPECT_TRUE(tree(dir_ / "packed") == whole) << "journal " << journal << ", marker " << marker;
+        EXPECT_FALSE(fs::exists(left));
+    }
 }
 
 TEST_F(Packing, OverwritesNothingThatItDidNotWrite) {
