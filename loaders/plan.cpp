@@ -21,41 +21,51 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-// Whether `next` follows `run` in its shard and may be read with it.
-bool continues(const Extent& run, const Extent& next, const PlanOptions& options) {
-    return !options.one_by_one && next.shard == run.shard && next.offset_bytes == run.offset_bytes + run.length_bytes &&
-           run.length_bytes + next.length_bytes <= options.coalesce_limit_bytes;
+std::uint64_t end_of(const Extent& extent) {
+    return extent.offset_bytes + extent.length_bytes;
 }
 
-// Length of the span of one batch, built record by record as BatchPlanner lays it out.
-class SpanLength {
-public:
-    explicit SpanLength(const PlanOptions& options) : options_(options) {}
+// Whether `next` follows `before` in its shard and may be read with it.
+bool follows(const Extent& before, const Extent& next, const PlanOptions& options) {
+    return !options.one_by_one && next.shard == before.shard && next.offset_bytes >= end_of(before) &&
+           next.offset_bytes - end_of(before) <= options.gap_bytes &&
+           std::max(before.length_bytes, next.length_bytes) < options.run_bytes;
+}
 
-    void add(const Extent& extent) {
-        if (open_ && continues(run_, extent, options_)) {
-            run_.length_bytes += extent.length_bytes;
-            return;
+// Calls each(first record, records, extent of the whole) for the runs that a batch's records make, in their order.
+template <typename Each>
+void for_each_run(std::span<const Extent> records, const PlanOptions& options, const Each& each) {
+    std::size_t first = 0;
+    while (first < records.size()) {
+        // All that follows each other...
+        std::size_t end = first + 1;
+        while (end < records.size() && follows(records[end - 1], records[end], options)) ++end;
+        // ...in as few runs as the limit allows, of about one length: no short one at the end.
+        const std::uint64_t total = end_of(records[end - 1]) - records[first].offset_bytes;
+        const std::uint64_t wanted =
+            end - first == 1 ? 0 : total / (total / std::max<std::uint64_t>(options.run_bytes, 1) + 1);
+        while (first < end) {
+            const std::size_t begin = first;
+            Extent run = records[first++];
+            while (first < end && run.length_bytes < wanted) {
+                const std::uint64_t longer = end_of(records[first]) - run.offset_bytes;
+                if (longer > options.run_bytes) break;
+                run.length_bytes = longer;
+                ++first;
+            }
+            each(begin, first - begin, run);
         }
-        close();
-        run_ = extent;
-        open_ = true;
     }
-    std::uint64_t close() {
-        if (open_) {
-            bytes_ = round_up(bytes_, start_alignment(options_.alignment)) +
-                     footprint(options_.alignment, run_).capacity_bytes;
-        }
-        open_ = false;
-        return bytes_;
-    }
+}
 
-private:
-    const PlanOptions& options_;
-    Extent run_;
-    bool open_ = false;
-    std::uint64_t bytes_ = 0;
-};
+// Length of the span of one batch, as BatchPlanner lays it out.
+std::uint64_t span_length(std::span<const Extent> records, const PlanOptions& options) {
+    std::uint64_t bytes = 0;
+    for_each_run(records, options, [&](std::size_t, std::size_t, const Extent& run) {
+        bytes = round_up(bytes, start_alignment(options.alignment)) + footprint(options.alignment, run).capacity_bytes;
+    });
+    return bytes;
+}
 
 // Lengths of all batches of one epoch.
 std::vector<std::uint64_t> span_lengths(const Dataset& dataset, const Order& order, const PlanOptions& options) {
@@ -78,10 +88,9 @@ std::vector<std::uint64_t> span_lengths(const Dataset& dataset, const Order& ord
         dataset.locate(ids, extents);
         std::size_t at = 0;
         for (std::uint64_t i = first; i < batch; ++i) {
-            SpanLength length(options);
-            const std::size_t end = at + order.batch_samples(i);
-            for (; at < end; ++at) length.add(extents[at]);
-            lengths.push_back(length.close());
+            const std::size_t count = order.batch_samples(i);
+            lengths.push_back(span_length(std::span(extents).subspan(at, count), options));
+            at += count;
         }
     }
     return lengths;
@@ -91,7 +100,8 @@ std::vector<std::uint64_t> span_lengths(const Dataset& dataset, const Order& ord
 std::uint64_t worst_footprint(const PlanOptions& options, std::uint64_t length_bytes) {
     // A direct read pads most when the record begins with the last byte of a block.
     const Extent worst{options.alignment.offset_bytes - 1, length_bytes, 0};
-    return round_up(footprint(options.alignment, worst).capacity_bytes, start_alignment(options.alignment));
+    return round_up(footprint(options.alignment, worst).capacity_bytes, start_alignment(options.alignment)) +
+           (options.one_by_one ? 0 : options.gap_bytes);
 }
 
 }  // namespace
@@ -139,7 +149,7 @@ StagingNeed staging_need(const Dataset& dataset, const std::function<Order(std::
 
 BatchPlanner::BatchPlanner(const Dataset& dataset, const Order& order, const PlanOptions& options,
                            std::uint64_t slab_bytes)
-    : dataset_(dataset), order_(order), options_(options), slab_bytes_(slab_bytes), extents_(kPiece) {}
+    : dataset_(dataset), order_(order), options_(options), slab_bytes_(slab_bytes) {}
 
 bool BatchPlanner::next(PlannedBatch& out) {
     if (next_batch_ == order_.batches()) return false;
@@ -151,10 +161,13 @@ bool BatchPlanner::next(PlannedBatch& out) {
     out.samples.resize(ids_.size());
     order_.batch(next_batch_, ids_);
     ++next_batch_;
+    extents_.resize(ids_.size());
     for (std::size_t at = 0; at < ids_.size(); at += kPiece) {
-        append(at, std::min(kPiece, ids_.size() - at), out);
+        const std::size_t count = std::min(kPiece, ids_.size() - at);
+        dataset_.locate(std::span(ids_).subspan(at, count), std::span(extents_).subspan(at, count));
     }
-    if (!out.reads.empty()) close_run(out);
+    for_each_run(extents_, options_,
+                 [&](std::size_t first, std::size_t count, const Extent& run) { append(first, count, run, out); });
     if (out.bytes > slab_bytes_) {
         throw Error(ErrorKind::usage, fmt::format("batch {} needs {} of staging memory, which has {}", out.index,
                                                   format_size(static_cast<double>(out.bytes)),
@@ -164,32 +177,18 @@ bool BatchPlanner::next(PlannedBatch& out) {
     return true;
 }
 
-// Lays out samples [first, first + count); the last run stays open, for the next piece may continue it.
-void BatchPlanner::append(std::size_t first, std::size_t count, PlannedBatch& out) {
-    const std::span<const SampleId> ids = std::span(ids_).subspan(first, count);
-    const std::span<Extent> extents = std::span(extents_).first(count);
-    dataset_.locate(ids, extents);
-    for (std::size_t i = 0; i < count; ++i) {
-        const Extent& extent = extents[i];
-        if (!out.reads.empty() && continues(out.reads.back().extent, extent, options_)) {
-            out.reads.back().extent.length_bytes += extent.length_bytes;
-            ++out.reads.back().samples;
-        } else {
-            if (!out.reads.empty()) close_run(out);
-            const std::uint64_t start = round_up(out.bytes, start_alignment(options_.alignment));
-            // Where the payload starts does not depend on how long the run becomes.
-            next_payload_bytes_ = start + footprint(options_.alignment, extent).payload_offset_bytes;
-            out.reads.push_back({extent, start, static_cast<std::uint32_t>(first + i), 1});
-        }
-        out.samples[first + i] = {ids[i], next_payload_bytes_, extent.length_bytes, SampleStatus::ok};
-        next_payload_bytes_ += extent.length_bytes;
-        out.payload_bytes += extent.length_bytes;
+// Lays out one run of samples [first, first + count).
+void BatchPlanner::append(std::size_t first, std::size_t count, const Extent& run, PlannedBatch& out) const {
+    const std::uint64_t start = round_up(out.bytes, start_alignment(options_.alignment));
+    const Footprint needed = footprint(options_.alignment, run);
+    out.reads.push_back({run, start, static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)});
+    for (std::size_t i = first; i < first + count; ++i) {
+        const Extent& record = extents_[i];
+        const std::uint64_t in_run = record.offset_bytes - run.offset_bytes;
+        out.samples[i] = {ids_[i], start + needed.payload_offset_bytes + in_run, record.length_bytes, SampleStatus::ok};
+        out.payload_bytes += record.length_bytes;
     }
-}
-
-void BatchPlanner::close_run(PlannedBatch& out) const {
-    const PlannedRead& run = out.reads.back();
-    out.bytes = run.batch_offset_bytes + footprint(options_.alignment, run.extent).capacity_bytes;
+    out.bytes = start + needed.capacity_bytes;
 }
 
 }  // namespace feedline

@@ -1,8 +1,9 @@
 // What is to be read, batch by batch, and where each byte goes: a pure function of dataset, order and alignment.
 //
 // A batch's records are laid out one after the other in the order of its samples, or, where neighbours of one shard
-// follow each other, as one run that is read with one request. Where the batch goes in the slab is decided when it gets
-// its slot (ring.h); in a slab of the size that staging_need() says, any `slots` consecutive batches find room.
+// follow each other, as one run that is read with one request, with the few bytes that may lie between them. Where the
+// batch goes in the slab is decided when it gets its slot (ring.h); in a slab of the size that staging_need() says, any
+// `slots` consecutive batches find room.
 //
 // Thread-safety: BatchPlanner is used by one thread at a time.
 #pragma once
@@ -20,7 +21,7 @@ namespace feedline {
 
 // One read: a sample, or a run of neighbours in one shard.
 struct PlannedRead {
-    Extent extent;                         // of the whole run
+    Extent extent;                         // of the whole run, gaps included
     std::uint64_t batch_offset_bytes = 0;  // destination, from the batch's start
     std::uint32_t first_sample = 0;        // in PlannedBatch::samples
     std::uint32_t samples = 1;
@@ -38,8 +39,12 @@ struct PlannedBatch {
 struct PlanOptions {
     Alignment alignment{};
     unsigned slots = 8;
-    std::uint64_t coalesce_limit_bytes = 1U << 20U;  // a run is never longer, unless one record is
-    bool one_by_one = false;                         // no runs at all
+    // No run is longer, unless one record is: what Linux sends to a disk as one request (1280 KiB) less the blocks that
+    // a direct read begins and ends with.
+    std::uint64_t run_bytes = (1280U - 8U) << 10U;
+    // What may lie between two records of a run, read and not used: a header, or the rest of a page.
+    std::uint64_t gap_bytes = 4096;
+    bool one_by_one = false;  // no runs at all
 };
 
 // As `engine` reads.
@@ -75,17 +80,15 @@ public:
     void rewind() { next_batch_ = 0; }
 
 private:
-    void append(std::size_t first, std::size_t count, PlannedBatch& out);
-    void close_run(PlannedBatch& out) const;
+    void append(std::size_t first, std::size_t count, const Extent& run, PlannedBatch& out) const;
 
     const Dataset& dataset_;
     const Order& order_;
     PlanOptions options_;
     std::uint64_t slab_bytes_;
     std::uint64_t next_batch_ = 0;
-    std::uint64_t next_payload_bytes_ = 0;  // where the next record of the open run goes, from the batch's start
     std::vector<SampleId> ids_;
-    std::vector<Extent> extents_;
+    std::vector<Extent> extents_;  // of the batch being planned
 };
 
 }  // namespace feedline

@@ -281,13 +281,13 @@ Failure Worker::failure_of(const PlannedRead& read, const Completion& completion
 
 // A run of neighbours failed: one bad sector must not cost all of them.
 void Worker::read_one_by_one(BatchState& batch, const PlannedRead& read) {
-    Extent extent = read.extent;
+    const std::uint64_t first_bytes = batch.plan.samples[read.first_sample].offset_bytes;
     for (std::uint32_t i = 0; i < read.samples; ++i) {
         const SampleView& view = batch.plan.samples[read.first_sample + i];
-        extent.length_bytes = view.length_bytes;
+        const Extent extent{read.extent.offset_bytes + view.offset_bytes - first_bytes, view.length_bytes,
+                            read.extent.shard};
         std::byte* destination = context_.slab.data() + batch.plan.slab_offset_bytes + view.offset_bytes;
         const Completion completion = read_now(view.id, extent, destination);
-        extent.offset_bytes += extent.length_bytes;
         if (!succeeded(completion, extent.length_bytes)) {
             reject(batch, read, i, describe(completion, extent.length_bytes));
         }

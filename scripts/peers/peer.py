@@ -7,6 +7,11 @@
     peer.py FOLDER --cache cold -- fio --engine psync --jobs 16 --depth 1
     peer.py FOLDER --cache warm -- torch --workers 2
     peer.py FOLDER -- index | find
+    peer.py PACKED --samples N -- feedline bench --cache cold ...         (a packed dataset; device reads are the program's own figure)
+    peer.py PACKED --samples N --cache cold -- fio-packed --like SRC      (random reads of the shards, of the sizes of the files of SRC)
+    peer.py PACKED --samples N --cache cold -- fio-stream                 (the shards from begin to end, 1 MiB at a time)
+    peer.py PACKED --samples N --cache cold -- open --index-cache DIR     (opens it and reads one sample)
+    peer.py SRC --cache cold -- pack COMMAND...      (times COMMAND, which reads SRC and writes into its fourth word, then removes that)
     peer.py DESTINATION -- write COMMAND...    (times COMMAND and a sync of what it wrote to DESTINATION, then removes it)
 
 Prints one line of JSON: files_per_second, bytes_per_second, seconds, cpu_seconds_per_gb, and, as seen from outside,
@@ -148,7 +153,12 @@ def run_feedline(folder, files, arguments, options):
     epoch = result["epochs"][-1]
     if not epoch["samples_delivered_once"]:
         raise PeerError("feedline did not deliver every sample once")
+    if "cold" in arguments and epoch["cache"]["verdict"] != "cold":
+        raise PeerError(f"the run was {epoch['cache']['verdict']}, not cold: {epoch['cache']['reason']}")
+    reads = epoch["requests"]["device_reads"]
     return {
+        "device_reads_per_sample": None if reads is None else reads / epoch["samples"],
+        "device_reads_per_mib": None if reads is None else reads / (epoch["bytes"] / (1 << 20)),
         "files_per_second": epoch["samples_per_second"],
         "bytes_per_second": epoch["bytes_per_second"],
         "seconds": epoch["seconds"],
@@ -217,6 +227,106 @@ def run_fio(folder, files, arguments, options):
     }
 
 
+def carve(shards, sizes):
+    """As many extents of these sizes as there are, one after the other in the shards: (path, offset, length), as blocks of 4096."""
+    extents, at, left = [], 0, list(shards)
+    for size in sizes:
+        while left and at + size > left[0][1]:
+            left, at = left[1:], 0
+        if not left:
+            break
+        begin, end = at // 4096 * 4096, min((at + size + 4095) // 4096 * 4096, left[0][1] // 4096 * 4096)
+        if end > begin:
+            extents.append((left[0][0], begin, end - begin))
+        at += size
+    return extents
+
+
+def data_shards(files):
+    return [(path, size) for path, size in files if not path.endswith((".samples", ".idx", ".json", "lock.mdb"))]
+
+
+def run_fio_direct(arguments, lines, options):
+    with tempfile.TemporaryDirectory() as scratch:
+        report = os.path.join(scratch, "report.json")
+        run(["fio", "--thread", "--ioengine=io_uring", "--direct=1", "--invalidate=0", "--group_reporting", "--output-format=json",
+             f"--output={report}", *arguments, *lines(scratch)], options.timeout, cwd=scratch)
+        with open(report) as written:
+            text = written.read()
+    job = json.loads(text[text.index("{"):])["jobs"][0]
+    if job["error"]:
+        raise PeerError(f"fio failed: {job['error']}")
+    read, seconds = job["read"], job["read"]["runtime"] / 1000
+    cpu_seconds = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] / 1000
+    return {"reads": read["total_ios"], "bytes": read["io_bytes"], "seconds": seconds, "bytes_per_second": read["io_bytes"] / seconds,
+            "cpu_seconds_per_gb": cpu_seconds / (read["io_bytes"] * 1e-9)}
+
+
+def run_fio_packed(folder, files, arguments, options):
+    parser = argparse.ArgumentParser(prog="fio-packed")
+    parser.add_argument("--like", required=True)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--depth", type=int, default=1, help="a job")
+    mine = parser.parse_args(arguments[1:])
+    extents = carve(data_shards(files), [size for _, size in files_below(mine.like)])
+    random.Random(1).shuffle(extents)
+
+    def logs(scratch):
+        paths = []
+        for job in range(mine.jobs):
+            share = extents[job::mine.jobs]
+            names = sorted({path for path, _, _ in share})
+            paths.append(os.path.join(scratch, f"log.{job}"))
+            with open(paths[-1], "w") as log:
+                log.write("fio version 2 iolog\n")
+                log.writelines(f"{name} add\n" for name in names)
+                log.writelines(f"{name} open\n" for name in names)
+                log.writelines(f"{path} read {offset} {length}\n" for path, offset, length in share)
+                log.writelines(f"{name} close\n" for name in names)
+        return [f"--read_iolog={':'.join(paths)}"]
+
+    figures = run_fio_direct(["--name=replay", f"--numjobs={mine.jobs}", f"--iodepth={mine.depth}", "--replay_no_stall=1", "--fadvise_hint=0"], logs, options)
+    if not 0 <= len(extents) - figures["reads"] <= mine.jobs * mine.depth:
+        raise PeerError(f"fio counts {figures['reads']} reads of {len(extents)}")
+    return {**figures, "files": options.samples, "files_per_second": figures["reads"] / figures["seconds"]}
+
+
+def run_fio_stream(folder, files, arguments, options):
+    parser = argparse.ArgumentParser(prog="fio-stream")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--depth", type=int, default=1, help="a job")
+    mine = parser.parse_args(arguments[1:])
+    shards = data_shards(files)
+    jobs = []
+    for job in range(mine.jobs):
+        share = shards[job::mine.jobs]
+        if share:
+            jobs += [f"--name=stream{job}", "--rw=read", "--bs=1M", f"--iodepth={mine.depth}", "--file_service_type=sequential",
+                     f"--filename={':'.join(path for path, _ in share)}", f"--size={sum(size for _, size in share) // 4096 * 4096}"]
+    figures = run_fio_direct([], lambda scratch: jobs, options)
+    return {**figures, "files": options.samples, "files_per_second": options.samples / figures["seconds"]}
+
+
+def run_open(folder, files, arguments, options):
+    start = time.monotonic()
+    run([options.feedline, "bench", folder, "--batch-size", "1", "--steps", "1", "--no-controls", "--no-progress", "--quiet", *arguments[1:]], options.timeout)
+    return {"seconds": time.monotonic() - start, "files": options.samples}
+
+
+def run_pack(folder, files, arguments, options):
+    command = arguments[1:]
+    destination = command[3]
+    if os.path.lexists(destination):
+        raise PeerError(f"{destination} is there already; this run would remove it")
+    try:
+        start = time.monotonic()
+        run(command, options.timeout)
+        seconds = time.monotonic() - start
+        return {"seconds": seconds, "files": len(files), "files_per_second": len(files) / seconds, "bytes": sum(size for _, size in files)}
+    finally:
+        shutil.rmtree(destination, ignore_errors=True)
+
+
 def run_torch(folder, files, arguments, options):
     # Debian's python3-torch belongs to Debian's own interpreter.
     return last_json(run(["/usr/bin/python3", os.path.join(HERE, "torch_loader.py"), folder, *arguments[1:]], options.timeout))
@@ -251,7 +361,8 @@ def run_write(destination, arguments, options):
 
 
 CANDIDATES = {"feedline": run_feedline, "pread_pool": run_program, "memcpy_pool": run_program, "index": run_program,
-              "fio": run_fio, "torch": run_torch, "find": run_find}
+              "fio": run_fio, "fio-packed": run_fio_packed, "fio-stream": run_fio_stream, "open": run_open, "pack": run_pack, "torch": run_torch,
+              "find": run_find}
 
 
 def measure(options, candidate):
@@ -272,12 +383,12 @@ def measure(options, candidate):
     before = device_reads(options.folder)
     figures = CANDIDATES[candidate[0]](options.folder, files, candidate, options)
     after = device_reads(options.folder)
-    if figures["files"] != len(files):
-        raise PeerError(f"{candidate[0]} read {figures['files']} files of {len(files)}")
+    if figures["files"] != (options.samples or len(files)):
+        raise PeerError(f"{candidate[0]} read {figures['files']} of {options.samples or len(files)}")
     figures["resident_before"] = resident
     if before is not None:
         figures["device_reads"] = after - before
-        figures["device_reads_per_file"] = (after - before) / len(files)
+        figures["device_reads_per_file"] = (after - before) / (options.samples or len(files))
         figures["device_reads_per_second"] = (after - before) / figures["seconds"]
     return figures
 
@@ -289,6 +400,7 @@ def main():
     build = os.path.join(HERE, "..", "..", "build", "release")
     parser.add_argument("folder")
     parser.add_argument("--cache", choices=["cold", "warm", "as-is"], default="as-is")
+    parser.add_argument("--samples", type=int, help="how many a packed dataset has; default: a sample a file")
     parser.add_argument("--timeout", type=float, default=600, help="seconds")
     parser.add_argument("--feedline", default=os.path.join(build, "cli", "feedline"), help="the feedline program")
     parser.add_argument("--programs", default=os.path.join(build, "bench", "peers"), help="where feedline_peer_* are")

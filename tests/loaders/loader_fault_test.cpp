@@ -189,9 +189,15 @@ TEST(LoaderFaults, AShortageStopsWithItsOwnAdviceWhateverTheEngine) {
 
 // ---- runs of neighbours that fail as one request
 
-TEST(LoaderFaults, OneBadRecordDoesNotCostItsNeighbours) {
-    const auto dataset = RecordDataset::of_shards(std::vector<std::uint64_t>(20, 100), 20);
-    const Order order(dataset->size(), {.mode = OrderMode::sequential, .batch_size = 10});
+// What lies between the records of a run.
+class LoaderRuns : public testing::TestWithParam<std::uint64_t> {
+protected:
+    std::shared_ptr<RecordDataset> dataset_ =
+        RecordDataset::of_shards(std::vector<std::uint64_t>(20, 100), 20, GetParam());
+};
+
+TEST_P(LoaderRuns, OneBadRecordDoesNotCostItsNeighbours) {
+    const Order order(dataset_->size(), {.mode = OrderMode::sequential, .batch_size = 10});
     // A bad sector under record 7: whoever touches it gets EIO.
     class BadSector final : public FaultHook {
     public:
@@ -202,7 +208,7 @@ TEST(LoaderFaults, OneBadRecordDoesNotCostItsNeighbours) {
             return length;
         }
         std::int64_t on_read(std::uint64_t, std::int64_t result) override {
-            if (result == 1000 && runs++ == 0) return -EIO;
+            if (result >= 1000 && runs++ == 0) return -EIO;
             if (result == 100 && single_reads == 8) return -EIO;
             return result;
         }
@@ -213,25 +219,26 @@ TEST(LoaderFaults, OneBadRecordDoesNotCostItsNeighbours) {
     LoaderOptions options;
     options.on_error = OnError::skip;
     options.faults = &hook;
-    Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
-    const Delivery delivery = drain(loader, *dataset, order);
+    Loader loader(dataset_, order, slab_for(*dataset_, order, options), nullptr, options);
+    const Delivery delivery = drain(loader, *dataset_, order);
     EXPECT_THAT(delivery.skipped, testing::ElementsAre(kBad));
     EXPECT_EQ(loader.stats().engine.reads, 2U + 10U);
     EXPECT_EQ(hook.single_reads, 10);
 }
 
-TEST(LoaderFaults, AShardCutOffLosesOnlyWhatLiesBehindItsEnd) {
-    const auto dataset = RecordDataset::of_shards(std::vector<std::uint64_t>(20, 100), 20);
-    std::filesystem::resize_file(dataset->path(0), 1750);  // in the middle of record 17
-    const Order order(dataset->size(), {.mode = OrderMode::sequential, .batch_size = 20});
+TEST_P(LoaderRuns, AShardCutOffLosesOnlyWhatLiesBehindItsEnd) {
+    std::filesystem::resize_file(dataset_->path(0), dataset_->record(17).offset_bytes + 50);
+    const Order order(dataset_->size(), {.mode = OrderMode::sequential, .batch_size = 20});
     LoaderOptions options;
     options.on_error = OnError::skip;
-    Loader loader(dataset, order, slab_for(*dataset, order, options), nullptr, options);
-    EXPECT_THAT(drain(loader, *dataset, order).skipped, testing::ElementsAre(17, 18, 19));
+    Loader loader(dataset_, order, slab_for(*dataset_, order, options), nullptr, options);
+    EXPECT_THAT(drain(loader, *dataset_, order).skipped, testing::ElementsAre(17, 18, 19));
     ASSERT_EQ(loader.stats().failures.size(), 1U);
     EXPECT_EQ(loader.stats().failures[0].kind, "shrank");
     EXPECT_EQ(loader.stats().failures[0].count, 3U);
 }
+
+INSTANTIATE_TEST_SUITE_P(Gaps, LoaderRuns, testing::Values(0U, 7U));
 
 // ---- decoding
 

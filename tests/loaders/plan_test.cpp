@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "core/error.h"
@@ -25,13 +26,15 @@ RecordDataset files(const std::vector<std::uint64_t>& lengths) {
     return RecordDataset(std::move(records));
 }
 
-RecordDataset shards(const std::vector<std::uint64_t>& lengths, std::size_t a_shard, std::uint64_t first_offset) {
+RecordDataset shards(
+    const std::vector<std::uint64_t>& lengths, std::size_t a_shard, std::uint64_t first_offset,
+    const std::function<std::uint64_t()>& gap = [] { return 0; }) {
     std::vector<Extent> records;
     std::uint64_t offset = 0;
     for (const std::uint64_t length : lengths) {
         if (records.size() % a_shard == 0) offset = first_offset;
         records.push_back({offset, length, static_cast<ShardId>(records.size() / a_shard)});
-        offset += length;
+        offset += length + gap();
     }
     return RecordDataset(std::move(records));
 }
@@ -86,7 +89,7 @@ TEST(BatchPlanner, OneRequestAFileEachOnItsOwnCacheLine) {
 TEST(BatchPlanner, NeighboursBecomeOneRequestUpToTheLimit) {
     const RecordDataset dataset = shards(std::vector<std::uint64_t>(10, 100), 8, 24);
     const Order order = sequential(dataset, 10);
-    const auto batches = plan_all(dataset, order, {.alignment = kBuffered, .slots = 1, .coalesce_limit_bytes = 300});
+    const auto batches = plan_all(dataset, order, {.alignment = kBuffered, .slots = 1, .run_bytes = 300});
     ASSERT_EQ(batches.size(), 1U);
     std::vector<std::uint32_t> runs;
     for (const PlannedRead& read : batches[0].reads) runs.push_back(read.samples);
@@ -95,6 +98,28 @@ TEST(BatchPlanner, NeighboursBecomeOneRequestUpToTheLimit) {
     EXPECT_EQ(batches[0].reads[0].extent.length_bytes, 300U);
     EXPECT_EQ(batches[0].samples[2].offset_bytes, 200U);
     EXPECT_EQ(batches[0].samples[3].offset_bytes, 320U);
+}
+
+TEST(BatchPlanner, RunsAreOfAboutOneLength) {
+    const RecordDataset dataset = shards(std::vector<std::uint64_t>(64, 110'000), 64, 0);
+    const auto batches = plan_all(dataset, sequential(dataset, 64), {.alignment = kDirectPages, .slots = 1});
+    std::vector<std::uint32_t> runs;
+    for (const PlannedRead& read : batches[0].reads) runs.push_back(read.samples);
+    EXPECT_THAT(runs, testing::ElementsAre(11, 11, 11, 11, 11, 9));  // each above 0.94 MiB; no seventh with four
+}
+
+TEST(BatchPlanner, WhatLiesBetweenNeighboursIsReadWithThemWhereItIsLittle) {
+    std::uint64_t gap = 15;
+    const RecordDataset dataset = shards({100, 100, 100, 100}, 4, 8, [&] { return ++gap; });
+    const auto batches =
+        plan_all(dataset, sequential(dataset, 4), {.alignment = kBuffered, .slots = 1, .gap_bytes = 17});
+    ASSERT_EQ(batches[0].reads.size(), 2U);
+    EXPECT_EQ(batches[0].reads[0].samples, 3U);
+    EXPECT_EQ(batches[0].reads[0].extent.length_bytes, 100U + 16U + 100U + 17U + 100U);
+    EXPECT_EQ(batches[0].samples[1].offset_bytes, 116U);
+    EXPECT_EQ(batches[0].samples[2].offset_bytes, 233U);
+    EXPECT_EQ(batches[0].samples[3].offset_bytes, 384U);  // a request of its own
+    EXPECT_EQ(batches[0].payload_bytes, 400U);
 }
 
 TEST(BatchPlanner, ARunGoesOnAcrossThePiecesInWhichItIsLocated) {
@@ -106,9 +131,17 @@ TEST(BatchPlanner, ARunGoesOnAcrossThePiecesInWhichItIsLocated) {
     EXPECT_EQ(batches[0].samples[4999].offset_bytes, 4999U * 7U);
 }
 
-TEST(BatchPlanner, ARecordOverTheLimitIsStillOneRequest) {
+TEST(BatchPlanner, RecordsWithoutAByteAreDeliveredToo) {
+    const RecordDataset dataset = shards({0, 0, 0}, 3, 8);
+    const auto batches = plan_all(dataset, sequential(dataset, 3), {.slots = 1});
+    std::uint32_t samples = 0;
+    for (const PlannedRead& read : batches[0].reads) samples += read.samples;
+    EXPECT_EQ(samples, 3U);
+}
+
+TEST(BatchPlanner, ARecordThatIsLongEnoughIsReadAlone) {
     const RecordDataset dataset = shards({500, 500}, 2, 0);
-    const auto batches = plan_all(dataset, sequential(dataset, 2), {.slots = 1, .coalesce_limit_bytes = 100});
+    const auto batches = plan_all(dataset, sequential(dataset, 2), {.slots = 1, .run_bytes = 100});
     EXPECT_EQ(batches[0].reads.size(), 2U);
 }
 
@@ -160,7 +193,8 @@ TEST(BatchPlanner, HoldsItsPromisesForRandomDatasets) {
         for (std::uint64_t& length : lengths) length = random() % 8 == 0 ? 0 : random() % longest;
         const bool packed = random() % 2 == 0;
         const RecordDataset dataset =
-            packed ? shards(lengths, 1 + random() % lengths.size(), random() % 5000) : files(lengths);
+            packed ? shards(lengths, 1 + random() % lengths.size(), random() % 5000, [&] { return random() % 60; })
+                   : files(lengths);
         const std::uint32_t world = 1 + static_cast<std::uint32_t>(random() % 3);
         const Order order(dataset.size(), {.mode = random() % 2 == 0 ? OrderMode::shuffle : OrderMode::sequential,
                                            .seed = random(),
@@ -170,7 +204,8 @@ TEST(BatchPlanner, HoldsItsPromisesForRandomDatasets) {
         const Alignment alignments[] = {kBuffered, kDirect, kDirectPages};
         const PlanOptions options{.alignment = alignments[random() % 3],
                                   .slots = 1 + static_cast<unsigned>(random() % 5),
-                                  .coalesce_limit_bytes = random() % 20000};
+                                  .run_bytes = random() % 20000,
+                                  .gap_bytes = random() % 80};
         const StagingNeed need = staging_need(dataset, std::span(&order, 1), options);
         BatchPlanner planner(dataset, order, options, need.slab_bytes);
         std::vector<PlannedBatch> batches;
@@ -198,23 +233,25 @@ TEST(BatchPlanner, HoldsItsPromisesForRandomDatasets) {
                 ASSERT_GE(in_batch, end_of_last);
                 end_of_last = in_batch + needed.capacity_bytes;
                 ASSERT_EQ(read.first_sample, sample);
-                std::uint64_t at = 0;
+                std::uint64_t at = 0;  // in the run
                 for (std::uint32_t i = 0; i < read.samples; ++i, ++sample) {
                     const Extent& record = dataset.record(ids[sample]);
                     const SampleView& view = batch.samples[sample];
                     ASSERT_EQ(view.id, ids[sample]);
                     ASSERT_EQ(record.shard, read.extent.shard);
-                    ASSERT_EQ(record.offset_bytes, read.extent.offset_bytes + at);
+                    const std::uint64_t in_run = record.offset_bytes - read.extent.offset_bytes;
+                    ASSERT_GE(in_run, at);
+                    ASSERT_LE(in_run - at, i == 0 ? 0 : options.gap_bytes);
                     ASSERT_EQ(view.length_bytes, record.length_bytes);
-                    ASSERT_EQ(view.offset_bytes, in_batch + needed.payload_offset_bytes + at);
-                    at += record.length_bytes;
+                    ASSERT_EQ(view.offset_bytes, in_batch + needed.payload_offset_bytes + in_run);
+                    at = in_run + record.length_bytes;
+                    payload += record.length_bytes;
                     ++seen[view.id];
                 }
                 ASSERT_EQ(at, read.extent.length_bytes);
                 if (read.samples > 1) {
-                    ASSERT_LE(at, options.coalesce_limit_bytes);
+                    ASSERT_LE(at, options.run_bytes);
                 }
-                payload += at;
             }
             ASSERT_EQ(sample, batch.samples.size());
             ASSERT_EQ(payload, batch.payload_bytes);

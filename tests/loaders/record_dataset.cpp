@@ -35,18 +35,22 @@ std::shared_ptr<RecordDataset> RecordDataset::of_files(const std::vector<std::ui
 }
 
 std::shared_ptr<RecordDataset> RecordDataset::of_shards(const std::vector<std::uint64_t>& lengths_bytes,
-                                                        std::size_t a_shard) {
+                                                        std::size_t a_shard, std::uint64_t gap_bytes) {
     std::vector<Extent> records;
     std::uint64_t offset = 0;
     for (const std::uint64_t length : lengths_bytes) {
         if (records.size() % a_shard == 0) offset = 0;
         records.push_back({offset, length, static_cast<ShardId>(records.size() / a_shard)});
-        offset += length;
+        offset += length + gap_bytes;
     }
     auto dataset = std::make_shared<RecordDataset>(std::move(records));
     dataset->directory_ = std::make_unique<TempDir>();
     std::vector<std::string> shards(dataset->info_.shards);
-    for (SampleId id = 0; id < dataset->size(); ++id) shards[dataset->record(id).shard] += dataset->content(id);
+    for (SampleId id = 0; id < dataset->size(); ++id) {
+        std::string& shard = shards[dataset->record(id).shard];
+        shard.resize(dataset->record(id).offset_bytes, '-');
+        shard += dataset->content(id);
+    }
     for (ShardId shard = 0; shard < shards.size(); ++shard) {
         write_file(dataset->path(shard), shards[shard]);
         dataset->shard_fds_.emplace_back(open(dataset->path(shard).c_str(), O_RDONLY | O_CLOEXEC));

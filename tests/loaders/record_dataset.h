@@ -19,9 +19,10 @@ public:
 
     // One file a record, of these lengths, in a directory of its own: what the files format is.
     static std::shared_ptr<RecordDataset> of_files(const std::vector<std::uint64_t>& lengths_bytes);
-    // Records one after the other in shards of `a_shard` records, as packed formats have them; shards are open.
+    // Records one after the other in shards of `a_shard` records, as packed formats have them, with so many bytes that
+    // belong to none between them; shards are open.
     static std::shared_ptr<RecordDataset> of_shards(const std::vector<std::uint64_t>& lengths_bytes,
-                                                    std::size_t a_shard);
+                                                    std::size_t a_shard, std::uint64_t gap_bytes = 0);
 
     const DatasetInfo& info() const override { return info_; }
     void locate(std::span<const SampleId> ids, std::span<Extent> extents) const override;
