@@ -120,9 +120,25 @@ def resident_fraction(files, limit=20000):
 # --- the device below ------------------------------------------------------------------------------------------------
 
 
+def throttled_reads(device):
+    """Reads that this process's cgroup (v1) has been let through to the device: counted before neighbours are merged."""
+    try:
+        with open("/proc/self/cgroup") as groups:
+            group = next((line.rstrip().split(":", 2)[2] for line in groups if line.split(":")[1] == "blkio"), "/")
+        if group == "/":
+            return None
+        with open(f"/sys/fs/cgroup/blkio{group}/blkio.throttle.io_serviced") as served:
+            return sum(int(line.split()[2]) for line in served if line.startswith(f"{os.major(device)}:{os.minor(device)} Read"))
+    except OSError:
+        return None
+
+
 def device_reads(folder):
-    """Reads completed so far on the block device that holds `folder`; None where there is none (tmpfs, network)."""
+    """Reads so far on the block device that holds `folder`; None where there is none (tmpfs, network)."""
     device = os.stat(folder).st_dev
+    throttled = throttled_reads(device)
+    if throttled is not None:
+        return throttled
     try:
         with open(f"/sys/dev/block/{os.major(device)}:{os.minor(device)}/stat") as stat:
             return int(stat.read().split()[0])
