@@ -21,7 +21,9 @@ namespace {
 // Small records are read through, large ones jumped over: about what a disk transfers in the time of one access.
 constexpr std::uint64_t kReadThroughBytes = 32U << 10U;
 constexpr std::size_t kReadAheadBytes = 256U << 10U;
-constexpr std::size_t kSearchBytes = 1U << 20U;
+// Behind what is broken the next record is mostly near; where it is not, little is read twice.
+constexpr std::size_t kFirstSearchBytes = 4U << 10U;
+constexpr std::size_t kMostSearchBytes = 1U << 20U;
 
 // Appends records from chain.end_bytes on until one would begin at `until_bytes` or later, the data end, or a header is
 // no header (a fault).
@@ -48,11 +50,13 @@ std::optional<std::uint64_t> find(const ChainFormat& format, Window& file, std::
     const std::size_t header = format.header_bytes();
     NextRecord record;
     std::string what;
-    for (std::uint64_t base = (from_bytes + step - 1) / step * step; base < until_bytes; base += kSearchBytes) {
+    std::size_t search = kFirstSearchBytes;
+    for (std::uint64_t base = (from_bytes + step - 1) / step * step; base < until_bytes;
+         base += search, search = std::min(2 * search, kMostSearchBytes)) {
         // A copy: looking at a candidate moves the window.
-        const std::span<const std::byte> seen = file.at(base, kSearchBytes + header - 1);
+        const std::span<const std::byte> seen = file.at(base, search + header - 1);
         const std::vector<std::byte> bytes(seen.begin(), seen.end());
-        const std::uint64_t begins = std::min<std::uint64_t>(kSearchBytes, until_bytes - base);
+        const std::uint64_t begins = std::min<std::uint64_t>(search, until_bytes - base);
         for (std::uint64_t i = 0; i < begins && i + header <= bytes.size(); i += step) {
             if (!format.may_be_header(std::span(bytes).subspan(i, header), file.size_bytes())) continue;
             if (format.next(file, base + i, 0, record, what) != Next::record) continue;
@@ -257,6 +261,7 @@ Foreknown look_at(const ShardFile& shard, const ChainFormat& format, const Index
     if (!found.all) {
         found.identity = cache.identity(shard);
         found.all = cache.load(shard, found.identity);
+        if (found.all && (found.all->access != nullptr) != found.compressed) found.all.reset();
     }
     return found;
 }

@@ -26,6 +26,8 @@ constexpr std::string_view kMagic = "FLINDEX1";
 constexpr std::size_t kWindowBytes = std::size_t{32} << 10U;
 // What access points may take, once read; the index that wrote them kept within its own budget.
 constexpr std::uint64_t kBudgetBytes = 64U << 20U;
+// More than this no byte of a deflate stream inflates to (https://zlib.net/zlib_tech.html).
+constexpr std::uint64_t kMostInflated = 1032;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text));
@@ -138,7 +140,7 @@ std::string written(std::string_view identity, const KnownShard& known) {
     return std::move(out).finish();
 }
 
-std::shared_ptr<AccessPoints> read_access(Reader& in) {
+std::shared_ptr<AccessPoints> read_access(Reader& in, std::uint64_t shard_bytes) {
     auto access = std::make_shared<AccessPoints>(kBudgetBytes);
     constexpr std::size_t kLeastBytes = 40;
     for (std::uint64_t left = in.count(kLeastBytes); left > 0 && in.good(); --left) {
@@ -148,14 +150,16 @@ std::shared_ptr<AccessPoints> read_access(Reader& in) {
         point.bits = static_cast<unsigned>(in.number() & 7U);
         point.in_gzip = in.number() != 0;
         const std::span<const std::byte> window = bytes_of(in.text());
-        if (window.size() > kWindowBytes || (point.file_bytes == 0 && point.bits > 0)) return nullptr;
+        const bool behind = access->size() == 0 || point.inflated_bytes >= access->points().back().inflated_bytes;
+        const bool inside = point.file_bytes <= shard_bytes && (point.file_bytes > 0 || point.bits == 0);
+        if (window.size() > kWindowBytes || !behind || !inside) return nullptr;
         point.window.assign(window.begin(), window.end());
         access->add(std::move(point));
     }
     return access;
 }
 
-std::optional<KnownShard> read(std::string_view content, std::string_view identity) {
+std::optional<KnownShard> read(std::string_view content, std::string_view identity, std::uint64_t shard_bytes) {
     constexpr std::size_t kCrcBytes = sizeof(std::uint64_t);
     if (content.size() < kCrcBytes) return std::nullopt;
     const std::string_view body = content.substr(0, content.size() - kCrcBytes);
@@ -173,15 +177,17 @@ std::optional<KnownShard> read(std::string_view content, std::string_view identi
     chain.end_bytes = in.number();
     chain.finished = true;
     if (in.number() != 0) {
-        known.access = read_access(in);
+        known.access = read_access(in, shard_bytes);
         if (known.access == nullptr) return std::nullopt;
     }
     const bool ordered = std::is_sorted(chain.links.begin(), chain.links.end(), [](const Link& a, const Link& b) {
         return a.offset_bytes < b.offset_bytes || a.name_end < b.name_end;
     });
+    const std::uint64_t a_byte = known.access != nullptr ? kMostInflated : 1;
+    const bool inside = chain.end_bytes / a_byte <= shard_bytes;
     const bool bounded = chain.links.empty() || (chain.links.back().offset_bytes <= chain.end_bytes &&
                                                  chain.links.back().name_end <= chain.names.size());
-    if (!in.good() || !in.at_end() || !ordered || !bounded) return std::nullopt;
+    if (!in.good() || !in.at_end() || !ordered || !inside || !bounded) return std::nullopt;
     return known;
 }
 
@@ -208,7 +214,7 @@ std::optional<KnownShard> IndexCache::load(const ShardFile& shard, std::string_v
     std::ifstream file(file_for(shard.path), std::ios::binary);
     if (!file) return std::nullopt;
     const std::string content{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    return read(content, identity);
+    return read(content, identity, shard.size_bytes);
 }
 
 void IndexCache::store(const ShardFile& shard, std::string_view identity, const KnownShard& known) const {
