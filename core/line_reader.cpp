@@ -16,6 +16,7 @@ namespace feedline {
 namespace {
 
 constexpr std::size_t kBufferBytes = 64U << 10U;
+constexpr std::size_t kLongestLineBytes = 16U << 20U;
 
 Fd open_regular(const std::string& path) {
     Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -57,6 +58,9 @@ bool LineReader::next(std::string& line) {
         const auto to = buffer_.begin() + static_cast<std::ptrdiff_t>(end_);
         const auto found = std::find(from, to, '\n');
         line.append(from, found);
+        if (line.size() > kLongestLineBytes) {
+            throw Error(ErrorKind::corrupt, "a line is longer than 16 MiB").at(path_, offset_bytes_);
+        }
         begin_ = static_cast<std::size_t>(found - buffer_.begin());
         if (found == to) continue;
         ++begin_;

@@ -1,4 +1,4 @@
-// A text file line by line, in bounded memory but for the longest line.
+// A text file line by line, in bounded memory.
 //
 // Only regular files: a pipe in a file's place must not be waited for. Not thread-safe.
 #pragma once
@@ -18,7 +18,8 @@ public:
     // nothing.
     explicit LineReader(std::string path);
 
-    // The next line, without its end; false behind the last one. Throws Error{io}.
+    // The next line, without its end; false behind the last one. Throws Error{io}, and
+    // Error{corrupt} for a line of more than 16 MiB: whatever has one is no text.
     bool next(std::string& line);
 
     std::uint64_t offset_bytes() const { return offset_bytes_; }  // where the line of the last next() begins

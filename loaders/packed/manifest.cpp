@@ -17,6 +17,7 @@
 namespace feedline {
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr std::string_view kNoChecksum = "00000000";
@@ -88,35 +89,37 @@ std::optional<std::uint32_t> checksum_without_itself(std::string text, std::stri
 }
 
 Manifest parse(const std::string& text) {
-    const ordered_json json = ordered_json::parse(text);
-    const auto stored = json.at("crc32c").get<std::string>();
+    const json value = json::parse(text);
+    const auto stored = value.at("crc32c").get<std::string>();
     const std::optional<std::uint32_t> checksum = checksum_without_itself(text, stored);
     if (!checksum || checksum_text(*checksum) != stored) {
         throw Error(ErrorKind::corrupt, "the manifest is not as it was written");
     }
-    if (json.at("schema").get<std::string>() != kManifestSchema) {
+    if (value.at("schema").get<std::string>() != kManifestSchema) {
         throw Error(ErrorKind::corrupt, "the manifest is of a kind that is not known here");
     }
     Manifest manifest;
-    manifest.format = json.at("format").get<std::string>();
-    manifest.name = unescaped(json.at("name").get<std::string>());
-    manifest.plan = json.at("plan").get<std::string>();
-    manifest.order = json.at("order").get<std::string>();
-    manifest.seed = json.at("seed").get<std::uint64_t>();
-    manifest.labels = unescaped(json.at("labels").get<std::string>());
+    manifest.format = value.at("format").get<std::string>();
+    manifest.name = unescaped(value.at("name").get<std::string>());
+    manifest.plan = value.at("plan").get<std::string>();
+    manifest.order = value.at("order").get<std::string>();
+    const json& seed = value.at("seed");
+    if (!seed.is_number_unsigned()) throw Error(ErrorKind::corrupt, "the seed is no whole number from 0 on");
+    manifest.seed = seed.get<std::uint64_t>();
+    manifest.labels = unescaped(value.at("labels").get<std::string>());
     std::set<std::int64_t> labels;
-    for (const ordered_json& one : json.at("classes")) {
-        manifest.classes.push_back({unescaped(one.at("name").get<std::string>()), one.at("label").get<std::int64_t>(),
+    for (const json& one : value.at("classes")) {
+        manifest.classes.push_back({unescaped(one.at("name").get<std::string>()), whole_number_in(one.at("label")),
                                     count_in(one.at("samples"))});
         if (!labels.insert(manifest.classes.back().label).second) {
             throw Error(ErrorKind::corrupt, "two classes of the manifest have one label");
         }
     }
-    if (!json.at("shards").is_array() || json.at("shards").empty()) {
+    if (!value.at("shards").is_array() || value.at("shards").empty()) {
         throw Error(ErrorKind::corrupt, "the manifest names no shards");
     }
-    for (const ordered_json& shard : json.at("shards")) manifest.shards.push_back(shard_of(shard));
-    const ordered_json& totals = json.at("totals");
+    for (const json& shard : value.at("shards")) manifest.shards.push_back(shard_of(shard));
+    const json& totals = value.at("totals");
     if (count_in(totals.at("samples")) != manifest.samples() || count_in(totals.at("bytes")) != manifest.bytes() ||
         count_in(totals.at("content_bytes")) != manifest.content_bytes()) {
         throw Error(ErrorKind::corrupt, "the manifest's totals are not the sums of its shards");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
@@ -10,22 +11,14 @@
 
 namespace feedline {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 namespace {
 
-template <typename Json>
-std::uint64_t count_of(const Json& json) {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
-    if (!json.is_number_unsigned() || json.template get<std::uint64_t>() > kMost) {
-        throw Error(ErrorKind::corrupt, "a count is no whole number from 0 on");
-    }
-    return json.template get<std::uint64_t>();
-}
-
 // In the directory itself, and nowhere else.
-std::string plain_name(const ordered_json& json) {
-    std::string name = unescaped(json.get<std::string>());
+std::string plain_name(const json& value) {
+    std::string name = unescaped(value.get<std::string>());
     const bool plain = !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos &&
                        name.find('\0') == std::string::npos;
     if (!plain) throw Error(ErrorKind::corrupt, "a shard has a name that no file in the directory can have");
@@ -34,12 +27,20 @@ std::string plain_name(const ordered_json& json) {
 
 }  // namespace
 
-std::uint64_t count_in(const nlohmann::json& json) {
-    return count_of(json);
+std::uint64_t count_in(const json& value) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kMost) {
+        throw Error(ErrorKind::corrupt, "a count is no whole number from 0 on");
+    }
+    return value.get<std::uint64_t>();
 }
 
-std::uint64_t count_in(const ordered_json& json) {
-    return count_of(json);
+std::int64_t whole_number_in(const json& value) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (!value.is_number_integer() || (value.is_number_unsigned() && value.get<std::uint64_t>() > kMost)) {
+        throw Error(ErrorKind::corrupt, "a number is none of 64 bits");
+    }
+    return value.get<std::int64_t>();
 }
 
 std::string checksum_text(std::uint32_t crc32c) {
@@ -56,33 +57,34 @@ std::uint32_t parse_checksum(const std::string& text) {
 }
 
 ordered_json shard_json(const PackedShard& shard) {
-    ordered_json json = {{"name", escaped(shard.name)},
+    ordered_json told = {{"name", escaped(shard.name)},
                          {"samples", shard.samples},
                          {"bytes", shard.bytes},
                          {"content_bytes", shard.content_bytes},
                          {"crc32c", checksum_text(shard.crc32c)},
                          {"sidecar_crc32c", checksum_text(shard.sidecar_crc32c)}};
-    if (shard.index_crc32c) json["index_crc32c"] = checksum_text(*shard.index_crc32c);
-    if (shard.left_out.empty()) return json;
+    if (shard.index_crc32c) told["index_crc32c"] = checksum_text(*shard.index_crc32c);
+    if (shard.left_out.empty()) return told;
     ordered_json left_out = ordered_json::array();
     for (const LeftOut& one : shard.left_out)
         left_out.push_back({{"path", escaped(one.path)}, {"why", escaped(one.why)}});
-    json["left_out"] = left_out;
-    return json;
+    told["left_out"] = left_out;
+    return told;
 }
 
-PackedShard shard_of(const ordered_json& json) {
-    PackedShard shard{.name = plain_name(json.at("name")),
-                      .samples = count_in(json.at("samples")),
-                      .bytes = count_in(json.at("bytes")),
-                      .content_bytes = count_in(json.at("content_bytes")),
-                      .crc32c = parse_checksum(json.at("crc32c").get<std::string>()),
-                      .sidecar_crc32c = parse_checksum(json.at("sidecar_crc32c").get<std::string>()),
+PackedShard shard_of(const json& value) {
+    PackedShard shard{.name = plain_name(value.at("name")),
+                      .samples = count_in(value.at("samples")),
+                      .bytes = count_in(value.at("bytes")),
+                      .content_bytes = count_in(value.at("content_bytes")),
+                      .crc32c = parse_checksum(value.at("crc32c").get<std::string>()),
+                      .sidecar_crc32c = parse_checksum(value.at("sidecar_crc32c").get<std::string>()),
                       .index_crc32c = {},
                       .left_out = {}};
-    if (json.contains("index_crc32c")) shard.index_crc32c = parse_checksum(json.at("index_crc32c").get<std::string>());
-    if (!json.contains("left_out")) return shard;
-    for (const ordered_json& one : json.at("left_out")) {
+    if (value.contains("index_crc32c"))
+        shard.index_crc32c = parse_checksum(value.at("index_crc32c").get<std::string>());
+    if (!value.contains("left_out")) return shard;
+    for (const json& one : value.at("left_out")) {
         shard.left_out.push_back(
             {unescaped(one.at("path").get<std::string>()), unescaped(one.at("why").get<std::string>())});
     }

@@ -11,11 +11,12 @@ namespace feedline {
 
 nlohmann::ordered_json shard_json(const PackedShard& shard);
 // Throws what nlohmann-json throws, and Error{corrupt}.
-PackedShard shard_of(const nlohmann::ordered_json& json);
+PackedShard shard_of(const nlohmann::json& json);
 
 // A whole number from 0 on, of at most 2^62: nobody has more, and sums of a few stay right. Throws Error{corrupt}.
 std::uint64_t count_in(const nlohmann::json& json);
-std::uint64_t count_in(const nlohmann::ordered_json& json);
+// A whole number of 64 bits. Throws Error{corrupt}.
+std::int64_t whole_number_in(const nlohmann::json& json);
 
 // Eight hexadecimal digits. Throws Error{corrupt}.
 std::string checksum_text(std::uint32_t crc32c);

@@ -22,8 +22,12 @@ json label_json(const Label& label) {
 }
 
 Label label_of(const json& value) {
-    if (value.is_number_integer()) return value.get<std::int64_t>();
-    if (value.is_array()) return value.get<std::vector<std::int64_t>>();
+    if (value.is_number_integer()) return whole_number_in(value);
+    if (value.is_array()) {
+        std::vector<std::int64_t> numbers;
+        for (const json& number : value) numbers.push_back(whole_number_in(number));
+        return numbers;
+    }
     if (value.is_string()) return unescaped(value.get<std::string>());
     throw Error(ErrorKind::corrupt, "a label is neither a number, nor a list of numbers, nor text");
 }

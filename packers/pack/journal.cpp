@@ -15,6 +15,7 @@
 namespace feedline {
 namespace {
 
+using nlohmann::json;
 using nlohmann::ordered_json;
 
 // Calls each(json, end of its line) for the whole lines at the beginning of the file that can be read.
@@ -29,14 +30,14 @@ void for_each_line(const std::string& path, const Each& each) {
     }
     std::string line;
     while (in->next(line) && !in->was_cut()) {
-        const ordered_json json = ordered_json::parse(line, nullptr, false);
-        if (json.is_discarded()) return;
-        each(json, in->offset_bytes() + line.size() + 1);
+        const json value = json::parse(line, nullptr, false);
+        if (value.is_discarded()) return;
+        each(value, in->offset_bytes() + line.size() + 1);
     }
 }
 
-JournalStart start_of(const ordered_json& json) {
-    return {json.value("plan", std::string()), json.value("replaces", false)};
+JournalStart start_of(const json& value) {
+    return {value.value("plan", std::string()), value.value("replaces", false)};
 }
 
 }  // namespace
@@ -44,8 +45,8 @@ JournalStart start_of(const ordered_json& json) {
 std::optional<JournalStart> Journal::peek(const std::string& directory) {
     std::optional<JournalStart> start;
     try {
-        for_each_line(directory + "/" + kJournalName, [&](const ordered_json& json, std::uint64_t /*end*/) {
-            if (!start) start = start_of(json);
+        for_each_line(directory + "/" + kJournalName, [&](const json& value, std::uint64_t /*end*/) {
+            if (!start) start = start_of(value);
         });
     } catch (const nlohmann::json::exception&) {
         return std::nullopt;
@@ -57,11 +58,11 @@ Journal::Journal(const std::string& directory, const JournalStart& start) : path
     std::uint64_t whole = 0;
     try {
         bool first = true;
-        for_each_line(path_, [&](const ordered_json& json, std::uint64_t end) {
-            if (first && start_of(json).plan != start.plan) {
+        for_each_line(path_, [&](const json& value, std::uint64_t end) {
+            if (first && start_of(value).plan != start.plan) {
                 throw Error(ErrorKind::internal, "the journal is of another plan").at(path_);
             }
-            if (!first) done_.insert_or_assign(json.at("shard").get<std::uint64_t>(), shard_of(json));
+            if (!first) done_.insert_or_assign(count_in(value.at("shard")), shard_of(value));
             first = false;
             whole = end;
         });
@@ -82,10 +83,10 @@ Journal::Journal(const std::string& directory, const JournalStart& start) : path
 }
 
 void Journal::record(std::uint64_t number, const PackedShard& shard) {
-    ordered_json json = {{"shard", number}};
-    json.update(shard_json(shard));
+    ordered_json told = {{"shard", number}};
+    told.update(shard_json(shard));
     const std::lock_guard lock(mutex_);
-    append(json.dump());
+    append(told.dump());
     done_.insert_or_assign(number, shard);
 }
 
