@@ -92,6 +92,9 @@ namespace {
 
 using namespace wire;
 
+// A feature takes 50 times the memory of the two bytes that it may be written in.
+constexpr std::size_t kMostFeatures = std::size_t{1} << 16U;
+
 bool parse_bytes_list(std::span<const std::byte> list, Feature& feature) {
     return each_field(list, [&](std::uint32_t tag, CodedInputStream& in) {
         if (tag != length_delimited(1)) return skip(in, tag);
@@ -177,6 +180,7 @@ std::optional<Example> Example::parse(std::span<const std::byte> payload) {
         return each_field(features, [&](std::uint32_t inner, CodedInputStream& entries) {
             if (inner != length_delimited(1)) return skip(entries, inner);
             std::span<const std::byte> entry;
+            if (example.features_.size() == kMostFeatures) return false;
             return read_bytes(entries, entry) && parse_entry(entry, example.features_.emplace_back());
         });
     });

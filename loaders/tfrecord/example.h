@@ -33,7 +33,8 @@ bool can_parse_examples();
 
 class Example {
 public:
-    // Empty when the payload is no Example: payloads need not be, and raw bytes are delivered all the same. Of a
+    // Empty when the payload is no Example, or one of more than 65,536 features: payloads need not be, and raw bytes
+    // are delivered all the same. Of a
     // feature that is written twice the last counts, as in any protobuf map.
     static std::optional<Example> parse(std::span<const std::byte> payload);
 

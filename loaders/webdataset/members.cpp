@@ -7,8 +7,9 @@
 namespace feedline::tar {
 namespace {
 
-// Longer names exist in no filesystem; what claims more is no extension header.
-constexpr std::uint64_t kLongestExtensionBytes = 1U << 20U;
+// Longer names exist in no filesystem, and a member has a header of each kind; what claims more is no extension header.
+constexpr std::uint64_t kMostExtensionBytes = 1U << 20U;
+constexpr int kMostExtensions = 16;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -25,18 +26,19 @@ Next next_member(const ReadAt& read, std::uint64_t offset, std::uint64_t size_by
     member = Member{};
     member.begin_bytes = offset;
     Extension extension;
-    bool extended = false;
+    int extensions = 0;
+    std::uint64_t extension_bytes = 0;
     for (std::uint64_t at = offset;;) {
         const std::uint64_t left = at < size_bytes ? size_bytes - at : 0;
-        if (left == 0 && !extended) return Next::end;
+        if (left == 0 && extensions == 0) return Next::end;
         const std::span<const std::byte> bytes = read(at, kBlockBytes);
-        if (bytes.empty() && !extended) return Next::end;
+        if (bytes.empty() && extensions == 0) return Next::end;
         if (bytes.size() < kBlockBytes) {
             return fault(fmt::format("the archive ends inside a header, of which {} bytes are there", bytes.size()));
         }
         const Block block = bytes.first<kBlockBytes>();
         if (is_zero(block)) {
-            return extended ? fault("the archive ends behind an extension header") : Next::end;
+            return extensions > 0 ? fault("the archive ends behind an extension header") : Next::end;
         }
         std::optional<Header> header = parse_header(block);
         if (!header) return fault("the checksum of a tar header does not match");
@@ -59,7 +61,11 @@ Next next_member(const ReadAt& read, std::uint64_t offset, std::uint64_t size_by
             member.header = std::move(*header);
             return Next::record;
         }
-        if (header->size_bytes > kLongestExtensionBytes) return fault("an extension header is larger than 1 MiB");
+        if (++extensions > kMostExtensions) return fault("a member has more than 16 extension headers");
+        if (header->size_bytes > kMostExtensionBytes - extension_bytes) {
+            return fault("extension headers are larger than 1 MiB");
+        }
+        extension_bytes += header->size_bytes;
         const std::span<const std::byte> content = read(at, header->size_bytes);
         if (content.size() < header->size_bytes) return fault("the archive ends inside an extension header");
         if (header->type == 'L') {
@@ -68,7 +74,6 @@ Next next_member(const ReadAt& read, std::uint64_t offset, std::uint64_t size_by
             return fault("an extension header is not well-formed");
         }
         at += padded(header->size_bytes);
-        extended = true;
     }
 }
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 
 #include "core/error.h"
 #include "loaders/webdataset/members.h"
@@ -27,6 +28,25 @@ Label label_of(std::span<const std::byte> content) {
     return std::string(text);
 }
 
+// What the parts so far are called. Mostly they are few; of a video every frame may be one.
+class Names {
+public:
+    // False where one of `parts`, which were all asked for before, is called so too.
+    bool is_new(std::span<const Part> parts, std::string_view name) {
+        constexpr std::size_t kFew = 16;
+        if (parts.size() < kFew) {
+            return std::none_of(parts.begin(), parts.end(), [&](const Part& part) { return part.name == name; });
+        }
+        if (names_.empty()) {
+            for (const Part& part : parts) names_.insert(part.name);
+        }
+        return names_.emplace(name).second;
+    }
+
+private:
+    std::unordered_set<std::string> names_;  // empty: still few
+};
+
 }  // namespace
 
 SampleViews views_of(std::span<const std::byte> record) {
@@ -38,6 +58,7 @@ SampleViews views_of(std::span<const std::byte> record) {
     std::size_t trained_on = 0;  // of the parts
     bool annotations_only = true;
     std::string key;
+    Names names;
     tar::Member member;
     for (std::uint64_t at = 0; at < record.size() && found.problem.empty(); at = member.end_bytes) {
         const Next next = tar::next_member(read, at, record.size(), member, found.problem);
@@ -47,10 +68,9 @@ SampleViews views_of(std::span<const std::byte> record) {
         const std::optional<MemberName> name = split_name(member.header.name);
         if (!name) continue;
         if (found.parts.empty()) key = name->key;
-        const auto same = [&](const Part& part) { return part.name == name->extension; };
         if (name->key != key) {
             found.problem = fmt::format("the member {} is of another sample", printable(member.header.name));
-        } else if (std::any_of(found.parts.begin(), found.parts.end(), same)) {
+        } else if (!names.is_new(found.parts, name->extension)) {
             found.problem = fmt::format("the member {} is there twice", printable(member.header.name));
         } else {
             const std::span<const std::byte> content = record.subspan(member.data_bytes, member.header.size_bytes);

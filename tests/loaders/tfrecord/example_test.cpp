@@ -177,5 +177,13 @@ TEST_F(ExampleTest, BrokenExamplesAreHarmless) {
     }
 }
 
+TEST_F(ExampleTest, FeaturesWithoutNumberAreNoExample) {
+    constexpr std::size_t kMost = 65536;
+    std::string entries;
+    for (std::size_t i = 0; i < kMost; ++i) entries += field(1, "");
+    EXPECT_TRUE(Parsed(example_of(entries)).example);
+    EXPECT_FALSE(Parsed(example_of(entries + field(1, ""))).example);
+}
+
 }  // namespace
 }  // namespace feedline::tfrecord

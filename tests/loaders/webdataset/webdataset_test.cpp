@@ -20,6 +20,7 @@ using test::gnu_long_entry;
 using test::pax_entry;
 using test::tar_end;
 using test::tar_entry;
+using test::TarEntry;
 using testing::HasSubstr;
 
 class WebdatasetTest : public testing::Test {
@@ -260,6 +261,35 @@ TEST_F(WebdatasetTest, APartThatIsThereTwiceIsAProblemOfItsSample) {
         open(tar_entry({.name = "a.jpg", .content = "A"}) + tar_entry({.name = "a.jpg", .content = "B"}));
     ASSERT_EQ(dataset->size(), 1U);
     EXPECT_THAT(dataset->check(0, record(*dataset, 0)), HasSubstr("twice"));
+}
+
+TEST_F(WebdatasetTest, OfManyPartsEachIsSeenOnce) {
+    std::string frames;
+    for (int i = 0; i < 40; ++i) frames += tar_entry({.name = "film." + std::to_string(i) + ".jpg"});
+    const auto whole = open(frames + tar_end());
+    EXPECT_EQ(whole->views(0, record(*whole, 0)).parts.size(), 40U);
+    EXPECT_EQ(whole->check(0, record(*whole, 0)), "");
+    for (const char* again : {"film.3.jpg", "film.16.jpg", "film.39.jpg"}) {
+        const auto twice = open(frames + tar_entry({.name = again}) + tar_end());
+        EXPECT_THAT(twice->check(0, record(*twice, 0)), HasSubstr("twice"));
+    }
+}
+
+// Looking for the next member behind each of them would take the square of their number.
+TEST_F(WebdatasetTest, OfExtensionHeadersAMemberHasAFew) {
+    const auto headers = [](int count, std::size_t bytes) {
+        std::string all;
+        const TarEntry header{.name = "x", .content = std::string(bytes, '\0'), .type = 'K'};
+        for (int i = 0; i < count; ++i) all += tar_entry(header);
+        return all;
+    };
+    const std::string member = tar_entry({.name = "a.jpg"}) + tar_end();
+    EXPECT_EQ(open(headers(16, 1) + member)->size(), 1U);
+    EXPECT_THAT(error(headers(17, 1) + member).message(), HasSubstr("16 extension headers"));
+    constexpr std::size_t kMiB = std::size_t{1} << 20U;
+    EXPECT_EQ(open(headers(2, kMiB / 2) + member)->size(), 1U);
+    EXPECT_THAT(error(headers(2, kMiB / 2 + 1) + member).message(), HasSubstr("1 MiB"));
+    EXPECT_EQ(open(headers(17, 1) + member, true)->size(), 1U);
 }
 
 TEST_F(WebdatasetTest, AnArchiveWithoutSamplesSaysWhatNamesAreNeeded) {
