@@ -7,20 +7,17 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <vector>
 
 #include "core/error.h"
 
 namespace feedline {
-namespace {
 
-// A finding: libFuzzer and GoogleTest both see a process that aborts.
-[[noreturn]] void report(const std::string& what) {
+void report(std::string_view what) {
     fmt::print(stderr, "finding: {}\n", what);
     std::abort();
 }
-
-}  // namespace
 
 MemoryFile::MemoryFile(std::span<const std::byte> content) : fd_(memfd_create("input", MFD_CLOEXEC)) {
     if (!fd_) report("no file in memory");
@@ -52,6 +49,9 @@ void read_everything(const Dataset& dataset, ReadBy by) {
         dataset.locate(std::span(&id, 1), std::span(&extent, 1));
         if (extent.length_bytes > dataset.info().max_length_bytes) report("a sample longer than the longest");
         if (extent.shard >= dataset.info().shards) report("a sample of no shard");
+        if (dataset.has_extents() && extent.length_bytes > std::filesystem::file_size(dataset.path(extent.shard))) {
+            report("a sample longer than its shard");
+        }
         static_cast<void>(dataset.key(id));
         bytes += extent.length_bytes;
         if (bytes > kMostBytes) break;

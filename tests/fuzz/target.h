@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "core/fd.h"
 #include "loaders/dataset.h"
@@ -14,6 +15,9 @@ namespace feedline {
 // Takes `input` as what the target reads. Returns where the answer was an error or an answer; a crash, a hang, memory
 // without bound or an exception that leaves it is a finding. Called again and again in one process.
 void fuzz_one(std::span<const std::byte> input);
+
+// A finding, in words: libFuzzer and GoogleTest both see a process that aborts.
+[[noreturn]] void report(std::string_view what);
 
 // A file in memory that has a path.
 class MemoryFile {
