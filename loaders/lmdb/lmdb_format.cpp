@@ -17,6 +17,7 @@
 #include "loaders/lmdb/library_reader.h"
 #endif
 #include "loaders/lmdb/page_tree.h"
+#include "loaders/lmdb/pickled_pair.h"
 #include "loaders/shards/key_list.h"
 #include "loaders/shards/shard_dataset.h"
 
@@ -27,10 +28,12 @@ using namespace lmdb;
 
 class LmdbDataset final : public ShardDataset {
 public:
-    LmdbDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys, KeyList texts)
+    // `pickled`: values may be pickles of bytes and label.
+    LmdbDataset(std::string path, ShardList list, ExtentIndex index, KeyList keys, KeyList texts, bool pickled)
         : ShardDataset(std::move(path), "lmdb", std::move(list), std::move(index)),
           keys_(std::move(keys)),
-          texts_(std::move(texts)) {}
+          texts_(std::move(texts)),
+          pickled_(pickled) {}
 
     std::string key(SampleId id) const override { return std::string(keys_[id]); }
 
@@ -44,28 +47,44 @@ public:
     }
 
     SampleViews views(SampleId id, std::span<const std::byte> record) const override {
-        const std::optional<Datum> datum = parse_datum(record);
+        const Content content = content_of(record);
         SampleViews found;
         found.original_path = path_in(keys_[id]);
         std::string_view ending = path_suffix(found.original_path);
         if (!ending.empty()) ending.remove_prefix(1);
-        found.parts.push_back({std::string(ending), datum ? datum->data : record});
-        if (datum && datum->label) found.label = *datum->label;
+        found.parts.push_back({std::string(ending), content.data});
+        found.label = content.label;
         if (id < texts_.size() && !texts_[id].empty()) found.label = std::string(texts_[id]);
         return found;
     }
 
     std::span<const std::byte> payload(SampleId /*id*/, std::span<const std::byte> record) const override {
-        const std::optional<Datum> datum = parse_datum(record);
-        return datum ? datum->data : record;
+        return content_of(record).data;
     }
 
 private:
+    struct Content {
+        std::span<const std::byte> data;
+        Label label;
+    };
+
+    Content content_of(std::span<const std::byte> record) const {
+        if (pickled_) {
+            if (std::optional<PickledPair> pair = parse_pickled_pair(record)) {
+                return {pair->data, std::move(pair->label)};
+            }
+        }
+        const std::optional<Datum> datum = parse_datum(record);
+        if (!datum) return {record, {}};
+        return {datum->data, datum->label ? Label(*datum->label) : Label()};
+    }
+
 #if FEEDLINE_HAVE_LMDB
     std::unique_ptr<OpenEnvironments> environments_ = std::make_unique<OpenEnvironments>();
 #endif
     KeyList keys_;
     KeyList texts_;  // labels in words, of the first samples or of none; empty where a sample has none
+    bool pickled_;
 };
 
 bool sniff(const std::string& path) {
@@ -118,6 +137,7 @@ struct Samples {
     std::vector<Sample> samples;
     KeyList keys;
     std::vector<std::string> texts;  // of the labels, by sample; or none at all
+    bool pickled = false;            // there are the keys that folder2lmdb writes
 };
 
 // The label that belongs to one of `images`, whose numbers ascend as keys do.
@@ -142,6 +162,7 @@ Samples read_samples(const ShardFile& shard) {
     std::vector<std::uint64_t> numbers;  // of the images
     for_each_entry(file, meta, [&](const Entry& entry) {
         if (entry.key == "num-samples") pairs = true;
+        if (entry.key == "__keys__" || entry.key == "__len__") all.pickled = true;
         if (is_about_the_dataset(entry.key)) return;
         all.samples.push_back({entry.offset_bytes, entry.length_bytes});
         all.keys.add(entry.key);
@@ -172,11 +193,13 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
     ExtentIndex index;
     KeyList keys;
     KeyList texts;
+    bool pickled = false;
     Oddity broken{"broken shard", 0, ""};
     for (const ShardFile& shard : list.shards) {
         index.begin_shard();
         try {
             const Samples found = read_samples(shard);
+            pickled = pickled || found.pickled;
             for (std::size_t i = 0; i < found.samples.size(); ++i) {
                 index.add(found.samples[i].offset_bytes, found.samples[i].length_bytes);
                 keys.add(found.keys[i]);
@@ -194,7 +217,8 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
     }
     if (broken.count > 0) list.oddities.push_back(std::move(broken));
     if (index.samples() == 0) throw Error(ErrorKind::usage, "the LMDB file holds no samples").at(path);
-    return std::make_unique<LmdbDataset>(path, std::move(list), std::move(index), std::move(keys), std::move(texts));
+    return std::make_unique<LmdbDataset>(path, std::move(list), std::move(index), std::move(keys), std::move(texts),
+                                         pickled);
 }
 
 }  // namespace feedline

@@ -265,10 +265,26 @@ def lmdb_writes(lab):
         differ(lab.expected, lab.read_by_feedline(path), labels=False)
 
 
+def folder2lmdb_writes(lab):
+    """as folder2lmdb: pickles of (bytes, label), __keys__ and __len__"""
+    import pickle
+
+    import lmdb
+
+    path = os.path.join(lab.folder, "folder2lmdb.lmdb")
+    with lmdb.open(path, map_size=1 << 28, subdir=False) as environment, environment.begin(write=True) as transaction:
+        keys = [str(i).encode() for i in range(len(lab.expected))]
+        for key, pair in zip(keys, lab.expected.items()):
+            transaction.put(key, pickle.dumps(pair))
+        transaction.put(b"__keys__", pickle.dumps(keys))
+        transaction.put(b"__len__", pickle.dumps(len(keys)))
+    differ(lab.expected, lab.read_by_feedline(path))
+
+
 CHECKS = (
     ("tensorflow", tensorflow_reads), ("webdataset", webdataset_reads), ("torch", torch_reads), ("h5py", h5py_reads), ("lmdb", lmdb_reads),
     ("nvidia.dali", dali_reads_tfrecord), ("nvidia.dali", dali_reads_webdataset),
-    ("tensorflow", tensorflow_writes), ("webdataset", webdataset_writes), ("torch", torch_writes), ("h5py", h5py_writes), ("lmdb", lmdb_writes),
+    ("tensorflow", tensorflow_writes), ("webdataset", webdataset_writes), ("torch", torch_writes), ("h5py", h5py_writes), ("lmdb", lmdb_writes), ("lmdb", folder2lmdb_writes),
 )
 
 

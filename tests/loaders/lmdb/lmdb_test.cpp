@@ -196,6 +196,46 @@ TEST_F(LmdbTest, CaffesKeysHoldThePathAndItsDatumTheLabel) {
     EXPECT_EQ(dataset->views(1, record).original_path, "");
 }
 
+// As Python's pickle.dumps writes them.
+TEST_F(LmdbTest, PicklesOfBytesAndLabelAreReadWhereFolder2lmdbWroteThem) {
+    using namespace std::string_literals;
+    const std::string large(70'000, 'x');  // outside of protocol 4's frames
+    struct Case {
+        std::string value;
+        std::string payload;
+        Label label;
+    };
+    const std::vector<Case> cases = {
+        {"\x80\x03\x43\x04JPEGq\x00K\x07\x86q\x01."s, "JPEG", std::int64_t{7}},
+        {"\x80\x04\x95\x0c\x00\x00\x00\x00\x00\x00\x00\x43\x04JPEG\x94K\x07\x86\x94."s, "JPEG", std::int64_t{7}},
+        {"\x80\x05\x95\x10\x00\x00\x00\x00\x00\x00\x00\x43\x04JPEG\x94\x8c\x03\x63\x61t\x94\x86\x94."s, "JPEG", "cat"s},
+        {"\x80\x04\x95\x0b\x00\x00\x00\x00\x00\x00\x00\x43\x04JPEG\x94N\x86\x94."s, "JPEG", {}},
+        {"\x80\x04\x42\x70\x11\x01\x00"s + large + "\x95\x07\x00\x00\x00\x00\x00\x00\x00\x94M\x02\x01\x86\x94."s, large,
+         std::int64_t{258}},
+        // No pair of bytes and label, cut off, protocol 2's text for bytes: the value as it is.
+        {"\x80\x04K\x07."s, "\x80\x04K\x07."s, {}},
+        {"\x80\x04\x43\x04JPEG\x94K\x07"s, "\x80\x04\x43\x04JPEG\x94K\x07"s, {}},
+        {"\x80\x04\x42\xff\xff\xff\xffJPEG"s, "\x80\x04\x42\xff\xff\xff\xffJPEG"s, {}},
+        {"\x80"s, "\x80"s, {}},
+        {"\xff\xd8 a JPEG", "\xff\xd8 a JPEG", {}},
+    };
+    std::vector<std::pair<std::string, std::string>> entries = {{"__keys__", "k"}, {"__len__", "n"}};
+    for (std::size_t i = 0; i < cases.size(); ++i) entries.emplace_back(std::to_string(i), cases[i].value);
+    write_lmdb(path_, entries);
+    const auto dataset = open(path_);
+    ASSERT_EQ(dataset->size(), cases.size());
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        const std::span<const std::byte> record = std::as_bytes(std::span(cases[i].value));
+        const SampleViews found = dataset->views(i, record);
+        ASSERT_EQ(found.parts.size(), 1U);
+        const std::span<const std::byte> payload = dataset->payload(i, record);
+        EXPECT_TRUE(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()) == cases[i].payload)
+            << i;
+        EXPECT_EQ(found.parts[0].bytes.data(), payload.data());
+        EXPECT_EQ(found.label, cases[i].label) << i;
+    }
+}
+
 TEST_F(LmdbTest, KeysAboutTheDatasetAreNoSamples) {
     write_lmdb(path_, {{"0", "a"}, {"1", "b"}, {"__keys__", "k"}, {"__len__", "2"}});
     EXPECT_EQ(open(path_)->size(), 2U);
