@@ -10,6 +10,30 @@
 #endif
 
 namespace feedline {
+namespace {
+
+// Polynomials over GF(2) modulo CRC32C's, the highest power in the lowest bit, as the checksum itself.
+std::uint32_t multiply(std::uint32_t a, std::uint32_t b) {
+    constexpr std::uint32_t kPolynomial = 0x82f63b78;
+    std::uint32_t product = 0;
+    for (std::uint32_t bit = 1U << 31U; bit != 0; bit >>= 1U) {
+        if ((a & bit) != 0) product ^= b;
+        b = (b & 1U) != 0 ? (b >> 1U) ^ kPolynomial : b >> 1U;
+    }
+    return product;
+}
+
+}  // namespace
+
+// A checksum is the remainder of its message: what follows by n bytes multiplies it by x to the 8 n.
+std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes) {
+    std::uint32_t power = 1U << 23U;  // x to the 8
+    for (std::uint64_t n = second_bytes; n > 0; n >>= 1U) {
+        if ((n & 1U) != 0) first = multiply(power, first);
+        power = multiply(power, power);
+    }
+    return first ^ second;
+}
 
 #if FEEDLINE_HAVE_ISAL
 

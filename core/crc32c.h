@@ -13,6 +13,9 @@ namespace feedline {
 // Of `bytes`, continuing what `crc` was of the bytes before them (0 before the first).
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t crc = 0);
 
+// Of `first` followed by `second_bytes` bytes that are by themselves of `second`. Takes about a microsecond.
+std::uint32_t crc32c_joined(std::uint32_t first, std::uint32_t second, std::uint64_t second_bytes);
+
 // By processor instructions, at the speed of memory: checking every record costs little.
 bool crc32c_is_fast();
 

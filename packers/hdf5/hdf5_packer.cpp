@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "loaders/hdf5/no_label.h"
 #include "packers/hdf5/tables.h"
+#include "packers/output/file_sum.h"
 #include "packers/output/new_file.h"
 
 namespace feedline {
@@ -34,6 +36,7 @@ public:
           file_(plan.path, plan.rate) {
         file_.append(std::string_view(beginning_));
         file_.append_zeros(kPayloadsAt - file_.bytes());
+        beginning_crc32c_ = file_.crc32c();
     }
 
     std::string begin(const SampleHead& head) override {
@@ -47,6 +50,8 @@ public:
 
     ShardSum finish() override {
         file_.finish();
+        const std::uint64_t payload_bytes = file_.bytes() - kPayloadsAt;
+        const std::uint32_t payloads = crc32c_joined(beginning_crc32c_, file_.crc32c(), payload_bytes);
         const bool labelled = std::any_of(labels_.begin(), labels_.end(), [](std::int64_t l) { return l != kNoLabel; });
         if (!labelled) labels_.clear();
         add_tables(file_.path(), {.payload_bytes = offsets_.back(),
@@ -55,13 +60,19 @@ public:
                                   .classes = classes_,
                                   .keys = keys_,
                                   .key_ends = key_ends_});
-        return {};
+        // The library has written around the payloads, which need not be read again.
+        const FileSum beginning = sum_of_part(file_.path(), 0, kPayloadsAt);
+        const FileSum end = sum_of_part(file_.path(), kPayloadsAt + payload_bytes);
+        std::uint32_t all = crc32c_joined(beginning.crc32c, payloads, payload_bytes);
+        all = crc32c_joined(all, end.crc32c, end.bytes);
+        return {.bytes = beginning.bytes + payload_bytes + end.bytes, .crc32c = all, .index_crc32c = {}};
     }
 
 private:
     std::vector<ClassName> classes_;
     std::string beginning_;
     NewFile file_;
+    std::uint32_t beginning_crc32c_ = 0;  // of what stands before the payloads, as it was written first
     std::vector<std::uint64_t> offsets_ = {0};
     std::vector<std::int64_t> labels_;
     std::string keys_;

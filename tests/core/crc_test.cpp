@@ -38,6 +38,8 @@ TEST(Crc, OfPiecesIsTheCrcOfTheWhole) {
     for (std::size_t cut = 0; cut <= bytes.size(); cut += cut < 20 ? 1 : 97) {
         const std::span all(bytes);
         EXPECT_EQ(crc32c(all.subspan(cut), crc32c(all.first(cut))), crc32c(all)) << cut;
+        EXPECT_EQ(crc32c_joined(crc32c(all.first(cut)), crc32c(all.subspan(cut)), all.size() - cut), crc32c(all))
+            << cut;
         EXPECT_EQ(crc32(all.subspan(cut), crc32(all.first(cut))), crc32(all)) << cut;
     }
 }
