@@ -9,7 +9,7 @@
 #include <map>
 
 #include "core/error.h"
-#include "tests/packers/memory_directory.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {

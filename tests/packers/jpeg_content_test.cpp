@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "packers/generate/generate.h"
-#include "tests/packers/memory_directory.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {

@@ -19,6 +19,7 @@
 #include "loaders/files/directory_handles.h"
 #include "loaders/files/index.h"
 #include "tests/loaders/files/tree_lab.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {
@@ -93,7 +94,7 @@ TEST(Scan, IsTheSameWhereReaddirTellsNoTypes) {
 }
 
 TEST(Scan, ALargeDirectoryIsSplitAmongThreadsAndSortedAllTheSame) {
-    const TempDir root;
+    const TempDir root(test::memory_directory());
     constexpr std::size_t kFiles = 13'000;
     std::vector<std::string> expected;
     for (std::size_t i = 0; i < kFiles; ++i) {

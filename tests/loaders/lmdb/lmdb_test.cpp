@@ -16,6 +16,7 @@
 #include "core/error.h"
 #include "loaders/lmdb/datum.h"
 #include "tests/loaders/lmdb/lmdb_writer.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {
@@ -293,15 +294,16 @@ TEST_F(LmdbTest, DamagedFilesAreHarmless) {
         entries.emplace_back(fmt::format("key{:05}", i), test::pattern(i % 5 == 0 ? 5000 : 30, 1));
     write_lmdb(path_, entries);
     const std::string whole = test::read_file(path_ + "/data.mdb");
+    const test::TempDir memory(test::memory_directory());
     std::mt19937_64 random(3);
     for (int round = 0; round < 3000; ++round) {
         std::string broken = whole;
         // Headers and pointer lists are where the structure is.
         const std::size_t page = random() % (whole.size() / 4096);
         for (int change = 0; change < 3; ++change) broken[page * 4096 + random() % 160] = static_cast<char>(random());
-        test::write_file(directory_ / "broken", broken);
+        test::write_file(memory / "broken", broken);
         try {
-            const auto dataset = open(directory_ / "broken");
+            const auto dataset = open(memory / "broken");
             for (SampleId id = 0; id < dataset->size(); ++id) {
                 Extent extent;
                 dataset->locate(std::span(&id, 1), std::span(&extent, 1));

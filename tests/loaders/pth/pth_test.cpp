@@ -11,7 +11,7 @@
 #include "loaders/pth/pth_format.h"
 #include "tests/loaders/pth/pth_lab.h"
 #include "tests/loaders/pth/read_all.h"
-#include "tests/packers/memory_directory.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {

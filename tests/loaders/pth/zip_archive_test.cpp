@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "tests/loaders/pth/pth_lab.h"
-#include "tests/packers/memory_directory.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline::pth {

@@ -15,7 +15,7 @@
 #include "loaders/pth/pth_format.h"
 #include "loaders/pth/zip_archive.h"
 #include "tests/loaders/pth/read_all.h"
-#include "tests/packers/memory_directory.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {
