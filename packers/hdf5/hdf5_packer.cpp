@@ -61,11 +61,12 @@ public:
                                   .keys = keys_,
                                   .key_ends = key_ends_});
         // The library has written around the payloads, which need not be read again.
-        const FileSum beginning = sum_of_part(file_.path(), 0, kPayloadsAt);
-        const FileSum end = sum_of_part(file_.path(), kPayloadsAt + payload_bytes);
-        std::uint32_t all = crc32c_joined(beginning.crc32c, payloads, payload_bytes);
-        all = crc32c_joined(all, end.crc32c, end.bytes);
-        return {.bytes = beginning.bytes + payload_bytes + end.bytes, .crc32c = all, .index_crc32c = {}};
+        PartReader again(file_.path());
+        FileSum all;
+        again.add(all, kPayloadsAt);
+        all = {all.bytes + payload_bytes, crc32c_joined(all.crc32c, payloads, payload_bytes)};
+        again.add(all);
+        return {.bytes = all.bytes, .crc32c = all.crc32c, .index_crc32c = {}};
     }
 
 private:

@@ -10,9 +10,12 @@
 #include <cstring>
 #include <limits>
 #include <utility>
+#include <vector>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/units.h"
+#include "packers/lmdb/data_sum.h"
 #include "packers/lmdb/datum_writer.h"
 #include "packers/output/digest.h"
 #include "packers/output/glued_parts.h"
@@ -88,6 +91,7 @@ public:
         check(mdb_put(transaction_, database_, &name, &value, MDB_RESERVE | MDB_APPEND | MDB_NOOVERWRITE),
               "cannot add a value");
         to_ = static_cast<std::byte*>(value.mv_data);
+        value_ = {bytes, 0};
         parts_.begin(head.parts, std::move(glue));
         return key;
     }
@@ -98,20 +102,23 @@ public:
 
     void end() override {
         parts_.end([this](std::span<const std::byte> piece) { put(piece); });
+        if (value_.bytes >= lmdb::kLargeBytes) large_.push_back(value_);
     }
 
     ShardSum finish() override {
         commit();
         check(mdb_env_sync(environment_.get(), 1), "cannot flush");
-        environment_.reset();
         sync_directory_of(path_ + "/data.mdb");
-        return {};
+        const FileSum sum = lmdb::sum_of_data(environment_.get(), path_ + "/data.mdb", large_);
+        environment_.reset();
+        return {.bytes = sum.bytes, .crc32c = sum.crc32c, .index_crc32c = {}};
     }
 
 private:
     void put(std::span<const std::byte> piece) {
         if (!piece.empty()) std::memcpy(to_, piece.data(), piece.size());
         to_ += piece.size();
+        if (value_.bytes >= lmdb::kLargeBytes) value_.crc32c = crc32c(piece, value_.crc32c);
     }
 
     void begin_transaction() {
@@ -134,6 +141,8 @@ private:
     MDB_dbi database_ = 0;
     std::uint64_t in_transaction_bytes_ = 0;
     std::byte* to_ = nullptr;  // where the next bytes of the value go
+    lmdb::LargeValue value_;   // the one that is being written
+    std::vector<lmdb::LargeValue> large_;
     GluedParts parts_;
 };
 

@@ -6,47 +6,40 @@
 #include <algorithm>
 #include <cerrno>
 #include <span>
-#include <vector>
+#include <utility>
 
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "core/fd.h"
 
 namespace feedline {
 
-namespace {
+// A pipe in the file's place must not be waited for.
+PartReader::PartReader(std::string path)
+    : path_(std::move(path)),
+      fd_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)),
+      buffer_(256U << 10U) {  // stays in the processor's cache
+    if (!fd_) throw Error(ErrorKind::io, "a file cannot be opened").at(path_).because(errno);
+    (void)::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+}
 
-FileSum sum_of(const std::string& path, std::uint64_t begin_bytes, std::uint64_t end_bytes,
-               const std::function<void(std::uint64_t)>& on_piece) {
-    // A pipe in the file's place must not be waited for.
-    const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!fd) throw Error(ErrorKind::io, "a file cannot be opened").at(path).because(errno);
-    (void)::posix_fadvise(fd.get(), static_cast<off_t>(begin_bytes), 0, POSIX_FADV_SEQUENTIAL);
-    std::vector<std::byte> buffer(256U << 10U);  // stays in the processor's cache
-    FileSum sum;
-    for (std::uint64_t at = begin_bytes; at < end_bytes;) {
-        const std::size_t want = std::min<std::uint64_t>(buffer.size(), end_bytes - at);
-        const ssize_t n = ::pread(fd.get(), buffer.data(), want, static_cast<off_t>(at));
+void PartReader::add(FileSum& sum, std::uint64_t end_bytes, const std::function<void(std::uint64_t)>& on_piece) {
+    while (sum.bytes < end_bytes) {
+        const std::size_t want = std::min<std::uint64_t>(buffer_.size(), end_bytes - sum.bytes);
+        const ssize_t n = ::pread(fd_.get(), buffer_.data(), want, static_cast<off_t>(sum.bytes));
         if (n < 0 && errno == EINTR) continue;
-        if (n < 0) throw Error(ErrorKind::io, "a file cannot be read").at(path, at).because(errno);
-        if (n == 0) break;
-        const auto piece = std::span(buffer).first(static_cast<std::size_t>(n));
+        if (n < 0) throw Error(ErrorKind::io, "a file cannot be read").at(path_, sum.bytes).because(errno);
+        if (n == 0) return;
+        const auto piece = std::span(buffer_).first(static_cast<std::size_t>(n));
         sum.crc32c = crc32c(piece, sum.crc32c);
         sum.bytes += piece.size();
-        at += piece.size();
         if (on_piece) on_piece(piece.size());
     }
-    return sum;
 }
-
-}  // namespace
 
 FileSum sum_of_file(const std::string& path, const std::function<void(std::uint64_t)>& on_piece) {
-    return sum_of(path, 0, UINT64_MAX, on_piece);
-}
-
-FileSum sum_of_part(const std::string& path, std::uint64_t offset_bytes, std::uint64_t end_bytes) {
-    return sum_of(path, offset_bytes, end_bytes, {});
+    FileSum sum;
+    PartReader(path).add(sum, UINT64_MAX, on_piece);
+    return sum;
 }
 
 }  // namespace feedline
