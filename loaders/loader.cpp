@@ -151,7 +151,9 @@ std::optional<Error> Loader::State::hung_read(Nanoseconds longer_than_ns) const 
     return (dataset->has_extents() ? Error(hung).at(path, oldest.offset_bytes) : Error(hung).at(path))
         .advise(fmt::format("{}Check the storage below it, or allow more with --io-timeout",
                             // Some filesystems answer a ring's reads one by one, while it hands them over.
-                            is_ring(options.engine.kind) ? "It, or one that was handed over with it. " : ""));
+                            is_ring(options.engine.kind) && !options.engine.may_block
+                                ? "It, or one that was handed over with it. "
+                                : ""));
 }
 
 Loader::Loader(std::shared_ptr<const Dataset> dataset, const Order& order, std::shared_ptr<Slab> slab,

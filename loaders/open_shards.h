@@ -26,6 +26,8 @@ public:
     // As Dataset::source(). By name, which the engine will try to open and say why it cannot, where opening fails or
     // the budget is spent.
     Source source(ShardId shard, std::string& scratch);
+    // Whether source() would open the shard, and so may wait for the storage.
+    bool opens(ShardId shard) const { return shards_ > 0 && fds_[shard].load(std::memory_order_relaxed) < 0; }
 
 private:
     const Dataset& dataset_;

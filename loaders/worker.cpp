@@ -40,6 +40,7 @@ EngineOptions Worker::engine_options() const {
     return {.kind = options.engine.kind,
             .queue_depth = depth,
             .alignment = options.engine.alignment,
+            .may_block = options.engine.may_block,
             .faults = options.faults,
             .dataset = &context_.dataset};
 }
@@ -146,6 +147,10 @@ void Worker::enqueue(const Claim& claim) {
         entry.batch = claim.batch;
         entry.read = index;
         since_ns_[tag] = now;
+        // From within a hung open this thread tells nobody anything.
+        if (watched_ && context_.shards.opens(read.extent.shard)) {
+            oldest_.publish({now_ns(), read.extent.shard, read.extent.offset_bytes});
+        }
         backlog_.push_back(
             {.source = native_ ? Source{} : context_.shards.source(read.extent.shard, entry.name),
              .offset_bytes = read.extent.offset_bytes,
@@ -338,6 +343,7 @@ Completion Worker::read_now(SampleId sample, const Extent& extent, std::byte* de
         beside_ = context_.make_engine({.kind = context_.dataset.has_extents() ? EngineKind::pread : EngineKind::native,
                                         .queue_depth = 1,
                                         .alignment = {},
+                                        .may_block = false,
                                         .faults = context_.options.faults,
                                         .dataset = &context_.dataset});
     }

@@ -122,6 +122,7 @@ struct EngineOptions {
     EngineKind kind = EngineKind::pread;
     unsigned queue_depth = 1;          // of this engine, i.e. of one thread
     Alignment alignment;               // from select_engine()
+    bool may_block = false;            // from select_engine()
     FaultHook* faults = nullptr;       // not owned
     const Dataset* dataset = nullptr;  // native only: whose samples are read; not owned
 };
@@ -137,10 +138,13 @@ struct EngineSelection {
     std::string
         fallback;  // empty, or why it is not what was asked for: "uring-direct -> uring: tmpfs refuses O_DIRECT"
     bool one_by_one = false;  // every sample is a request of its own: what the native engine needs
+    // Opening or reading these files can block whoever asks, also a ring: it has to leave them to the kernel's threads.
+    bool may_block = false;
 };
 
 // Probes once: io_uring (compiled in, allowed by kernel, seccomp and sysctl), O_DIRECT and its alignment (statx
-// STATX_DIOALIGN, else tried) on the dataset's own filesystem. Never throws for a refusal: it falls back uring-direct
+// STATX_DIOALIGN, else tried) and whether reads can be asked for without blocking (RWF_NOWAIT) on the dataset's own
+// filesystem. Never throws for a refusal: it falls back uring-direct
 // -> uring -> pread, mmap -> pread, native -> pread where the format has no reader of its own. A dataset without
 // extents is read by native, whatever was asked for.
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset);

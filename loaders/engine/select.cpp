@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +88,58 @@ AccessAnswer ask_dataset(const Dataset& dataset, SystemProbe& probe,
     return all;
 }
 
+// Files in memory never wait for a device. An overlay passes on to the file below what it was asked for.
+bool harmless_all_the_same(int fd) {
+    struct statfs filesystem {};
+    if (fstatfs(fd, &filesystem) != 0) return false;
+    return filesystem.f_type == TMPFS_MAGIC || filesystem.f_type == RAMFS_MAGIC ||
+           filesystem.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+EngineSelection choose(EngineKind wanted, const Dataset& dataset, SystemProbe& probe) {
+    EngineSelection chosen;
+    chosen.kind = wanted;
+    const auto fall_back = [&](EngineKind kind, std::string_view reason) {
+        chosen.kind = kind;
+        chosen.fallback = fmt::format("{} -> {}: {}", to_string(wanted), to_string(kind), reason);
+        chosen.one_by_one = kind == EngineKind::native;
+        return chosen;
+    };
+    if (!dataset.has_extents() && wanted != EngineKind::native && wanted != EngineKind::null) {
+        return fall_back(EngineKind::native,
+                         "the samples do not lie in their files as they are (compressed, for one), so only the "
+                         "format's own reader has them");
+    }
+    switch (wanted) {
+        case EngineKind::pread: break;
+        case EngineKind::null: chosen.one_by_one = !dataset.has_extents(); break;
+        case EngineKind::native:
+            if (dataset.native_reader() == nullptr)
+                return fall_back(EngineKind::pread, "this format has no reader of its own");
+            chosen.one_by_one = true;
+            break;
+        case EngineKind::mmap: {
+            const AccessAnswer answer = ask_dataset(dataset, probe, &SystemProbe::mapping);
+            if (answer.verdict == AccessAnswer::Verdict::refused) return fall_back(EngineKind::pread, answer.reason);
+            break;
+        }
+        case EngineKind::uring:
+        case EngineKind::uring_direct: {
+            const std::string refusal = probe.uring_refusal();
+            if (!refusal.empty()) return fall_back(EngineKind::pread, refusal);
+            if (wanted == EngineKind::uring) break;
+            const AccessAnswer answer = ask_dataset(dataset, probe, &SystemProbe::direct_access);
+            if (answer.verdict == AccessAnswer::Verdict::refused) return fall_back(EngineKind::uring, answer.reason);
+            if (answer.verdict == AccessAnswer::Verdict::unknown) {
+                return fall_back(EngineKind::uring, "none of the files asked for their alignment could be opened");
+            }
+            chosen.alignment = answer.alignment;
+            break;
+        }
+    }
+    return chosen;
+}
+
 }  // namespace
 
 std::string KernelProbe::uring_refusal() {
@@ -117,43 +172,25 @@ AccessAnswer KernelProbe::mapping(const Source& source) {
     return {.verdict = AccessAnswer::Verdict::works, .alignment = {}, .reason = ""};
 }
 
+AccessAnswer KernelProbe::reads_at_once(const Source& source) {
+    const Fd fd = open_source(source, 0);
+    if (!fd) return {};
+    std::byte byte{};
+    const iovec one{&byte, 1};
+    // Behind the end of any file: nothing is read.
+    constexpr off_t kNowhere = off_t{1} << 62;
+    if (preadv2(fd.get(), &one, 1, kNowhere, RWF_NOWAIT) < 0 && errno == EOPNOTSUPP && !harmless_all_the_same(fd.get()))
+        return refused("answers no read at once");
+    return {.verdict = AccessAnswer::Verdict::works, .alignment = {}, .reason = ""};
+}
+
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset, SystemProbe& probe) {
-    const auto fall_back = [&](EngineKind kind, std::string_view reason) {
-        return EngineSelection{kind,
-                               {},
-                               fmt::format("{} -> {}: {}", to_string(wanted), to_string(kind), reason),
-                               kind == EngineKind::native};
-    };
-    if (!dataset.has_extents() && wanted != EngineKind::native && wanted != EngineKind::null) {
-        return fall_back(EngineKind::native,
-                         "the samples do not lie in their files as they are (compressed, for one), so only the "
-                         "format's own reader has them");
+    EngineSelection chosen = choose(wanted, dataset, probe);
+    if (chosen.kind == EngineKind::uring || chosen.kind == EngineKind::uring_direct) {
+        const AccessAnswer answer = ask_dataset(dataset, probe, &SystemProbe::reads_at_once);
+        chosen.may_block = answer.verdict == AccessAnswer::Verdict::refused;
     }
-    switch (wanted) {
-        case EngineKind::pread: break;
-        case EngineKind::null: return {wanted, {}, "", !dataset.has_extents()};
-        case EngineKind::native:
-            if (dataset.native_reader() != nullptr) return {wanted, {}, "", true};
-            return fall_back(EngineKind::pread, "this format has no reader of its own");
-        case EngineKind::mmap: {
-            const AccessAnswer answer = ask_dataset(dataset, probe, &SystemProbe::mapping);
-            if (answer.verdict == AccessAnswer::Verdict::refused) return fall_back(EngineKind::pread, answer.reason);
-            break;
-        }
-        case EngineKind::uring:
-        case EngineKind::uring_direct: {
-            const std::string refusal = probe.uring_refusal();
-            if (!refusal.empty()) return fall_back(EngineKind::pread, refusal);
-            if (wanted == EngineKind::uring) break;
-            const AccessAnswer answer = ask_dataset(dataset, probe, &SystemProbe::direct_access);
-            if (answer.verdict == AccessAnswer::Verdict::refused) return fall_back(EngineKind::uring, answer.reason);
-            if (answer.verdict == AccessAnswer::Verdict::unknown) {
-                return fall_back(EngineKind::uring, "none of the files asked for their alignment could be opened");
-            }
-            return {wanted, answer.alignment, "", false};
-        }
-    }
-    return {wanted, {}, "", false};
+    return chosen;
 }
 
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset) {

@@ -22,6 +22,8 @@ public:
     virtual std::string uring_refusal() = 0;  // empty: it works
     virtual AccessAnswer direct_access(const Source& source) = 0;
     virtual AccessAnswer mapping(const Source& source) = 0;
+    // Reads that are answered at once, if only with EAGAIN. Where they are refused a ring blocks in submitting them.
+    virtual AccessAnswer reads_at_once(const Source& source) = 0;
 };
 
 // Asks the kernel: statx STATX_DIOALIGN (Linux 6.1; ext4, xfs, f2fs, block devices), else by trying reads.
@@ -30,6 +32,7 @@ public:
     std::string uring_refusal() override;
     AccessAnswer direct_access(const Source& source) override;
     AccessAnswer mapping(const Source& source) override;
+    AccessAnswer reads_at_once(const Source& source) override;
 };
 
 EngineSelection select_engine(EngineKind wanted, const Dataset& dataset, SystemProbe& probe);

@@ -26,10 +26,14 @@ constexpr unsigned kUsualReads = 4096;
 // growth could be missing for not being in memory.
 constexpr std::uint64_t kPageBytes = 4096;
 
-constexpr std::uint64_t kCancelTag = ~0ULL;  // user data of operations that belong to no slot
+// User data: the slot, or for a look at its file this and the slot, or for a cancellation nothing.
+constexpr std::uint64_t kLookTag = 1ULL << 32;
+constexpr std::uint64_t kCancelTag = ~0ULL;
 
-// Kernel threads that open files whose directory entries are not in memory, at most: as deep as disks queue.
+// Kernel threads that open files whose directory entries are not in memory, at most: as deep as disks queue. Where
+// everything is theirs a read in flight is a thread.
 constexpr unsigned kMaxWorkers = 64;
+constexpr unsigned kMaxWorkersWhereAllBlock = 4096;
 
 }  // namespace
 
@@ -37,6 +41,7 @@ UringEngine::UringEngine(const EngineOptions& options)
     : kind_(options.kind),
       alignment_(options.alignment),
       faults_(options.faults),
+      may_block_(options.may_block),
       slots_(options.queue_depth),
       free_slots_(options.queue_depth) {
     postponed_.reserve(options.queue_depth);
@@ -59,6 +64,7 @@ UringEngine::~UringEngine() {
         io_uring_submit(&ring_);
         for (std::uint32_t i = 0; i < slots_.size(); ++i) {
             if (!idle[i]) cancel(i);
+            if (!looks_.empty() && looks_[i].under_way) cancel(kLookTag | i);
         }
         while (operations_ > 0) {
             io_uring_cqe* cqe = nullptr;
@@ -78,7 +84,8 @@ void UringEngine::bind_to_this_thread() {
     check_enter(-enable_ring(ring_));
     ++counters_.syscalls;
     // Cold look-ups block in the kernel's workers; by default there are four a core, whatever the queue depth is.
-    std::array<unsigned, 2> workers = {std::min(max_queue_depth(), kMaxWorkers), 0};
+    std::array<unsigned, 2> workers = {std::min(max_queue_depth(), may_block_ ? kMaxWorkersWhereAllBlock : kMaxWorkers),
+                                       0};
     io_uring_register_iowq_max_workers(&ring_, workers.data());
     ++counters_.syscalls;
     bound_ = true;
@@ -116,6 +123,7 @@ bool UringEngine::queue(std::uint32_t index) {
         if (slot.memory_only) sqe->rw_flags = RWF_NOWAIT;
         ++counters_.reads;
     }
+    if (may_block_ && sqe->opcode != IORING_OP_NOP) io_uring_sqe_set_flags(sqe, sqe->flags | IOSQE_ASYNC);
     io_uring_sqe_set_data64(sqe, index);
     ++operations_;
     return true;
@@ -123,7 +131,7 @@ bool UringEngine::queue(std::uint32_t index) {
 
 bool UringEngine::asks_memory(const Slot& slot) {
     const bool whole_file = slot.source.fd < 0 && slot.source.whole_file;
-    if (!whole_file || !memory_only_works_ || alignment_.direct()) return false;
+    if (!whole_file || !memory_only_works_ || may_block_ || alignment_.direct()) return false;
     if (slot.not_in_memory || !slot.transfer.at_start() || slot.asked_bytes % kPageBytes == 1) return false;
     if (usual_reads_left_ == 0) return true;
     --usual_reads_left_;
@@ -167,7 +175,9 @@ std::size_t UringEngine::submit(std::span<const ReadRequest> requests) {
         slot.open_retries = 0;
         slot.memory_only = false;
         slot.not_in_memory = false;
+        slot.looked_at = false;
         slot.not_a_file = false;
+        ++slot.generation;
         slot.state = request.source.fd < 0 ? State::opening : State::reading;
         if (!queue(index)) return i;
         free_slots_.pop_back();
@@ -211,7 +221,7 @@ UringEngine::Entered UringEngine::enter(unsigned wait, Nanoseconds timeout_ns) {
     io_uring_cqe* cqe = nullptr;
     const int result = io_uring_submit_and_wait_timeout(&ring_, &cqe, wait, &ts, nullptr);
     if (result == -ETIME) {
-        cancel_what_is_no_file();
+        look_at_what_is_waited_for();
         return Entered::nothing;
     }
     if (result == -EINTR) {
@@ -249,6 +259,10 @@ std::size_t UringEngine::drain(std::span<Completion> out) {
         --operations_;
         if (cqe->user_data == kCancelTag) continue;
         const auto index = static_cast<std::uint32_t>(cqe->user_data);
+        if ((cqe->user_data & kLookTag) != 0) {
+            looked_at(index, cqe->res);
+            continue;
+        }
         if (advance(index, cqe->res, now, out[count])) {
             free_slots_.push_back(index);
             ++count;
@@ -325,26 +339,48 @@ bool UringEngine::is_regular(const Slot& slot) {
     return fstatat(slot.source.dir_fd, slot.source.name, &status, 0) != 0 || S_ISREG(status.st_mode);
 }
 
-void UringEngine::cancel_what_is_no_file() {
+void UringEngine::look_at_what_is_waited_for() {
     std::vector<bool> idle(slots_.size(), false);
     for (const std::uint32_t index : free_slots_) idle[index] = true;
+    looks_.resize(slots_.size());
     for (std::uint32_t i = 0; i < slots_.size(); ++i) {
         Slot& slot = slots_[i];
-        if (idle[i] || slot.source.fd >= 0 || slot.state != State::reading || slot.not_a_file) continue;
-        if (is_regular(slot)) continue;
-        slot.not_a_file = true;
-        cancel(i);
+        Look& look = looks_[i];
+        if (idle[i] || slot.source.fd >= 0 || slot.state != State::reading || slot.looked_at) continue;
+        if (look.under_way) continue;  // of an earlier request
+        io_uring_sqe* sqe = urgent_sqe();
+        if (sqe == nullptr) return;
+        io_uring_prep_statx(sqe, slot.source.dir_fd, slot.source.name, 0, STATX_TYPE, &look.status);
+        io_uring_sqe_set_data64(sqe, kLookTag | i);
+        ++operations_;
+        look.generation = slot.generation;
+        look.under_way = true;
+        slot.looked_at = true;
     }
 }
 
-void UringEngine::cancel(std::uint32_t index) {
+void UringEngine::looked_at(std::uint32_t index, std::int64_t result) {
+    Look& look = looks_[index];
+    Slot& slot = slots_[index];
+    look.under_way = false;
+    if (result < 0 || S_ISREG(look.status.stx_mode)) return;
+    const bool over = std::find(free_slots_.begin(), free_slots_.end(), index) != free_slots_.end();
+    if (over || look.generation != slot.generation || slot.state != State::reading) return;
+    slot.not_a_file = true;
+    cancel(index);
+}
+
+io_uring_sqe* UringEngine::urgent_sqe() {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-    if (sqe == nullptr) {
-        io_uring_submit(&ring_);
-        sqe = io_uring_get_sqe(&ring_);
-        if (sqe == nullptr) return;  // it will be waited for instead
-    }
-    io_uring_prep_cancel64(sqe, index, 0);
+    if (sqe != nullptr) return sqe;
+    io_uring_submit(&ring_);
+    return io_uring_get_sqe(&ring_);
+}
+
+void UringEngine::cancel(std::uint64_t user_data) {
+    io_uring_sqe* sqe = urgent_sqe();
+    if (sqe == nullptr) return;  // it will be waited for instead
+    io_uring_prep_cancel64(sqe, user_data, 0);
     io_uring_sqe_set_data64(sqe, kCancelTag);
     ++operations_;
 }

@@ -17,6 +17,11 @@
 // (RWF_NOWAIT), which is answered at once; where it is not in memory, the read is asked for again as usual, and so are
 // the next few thousand.
 //
+// A ring tries each operation at once, in the thread that submits it, and leaves it to a thread of the kernel where the
+// file says that it would have to wait. Not all say so: FUSE, and most of what is not a local disk, wait then and
+// there, and nobody reaps what has been answered meanwhile. For those (`may_block`) every open and read goes to the
+// kernel's threads from the beginning.
+//
 // The ring is bound to the thread of the first submit() or reap(); the destructor must run there too, or with nothing
 // in flight. It cancels what is in flight and waits for the kernel's answer, because until then the kernel may write
 // into destinations. A read that hangs in an uninterruptible device wait makes it wait as long: who cannot afford that
@@ -24,6 +29,7 @@
 #pragma once
 
 #include <liburing.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <vector>
@@ -59,11 +65,21 @@ private:
         Nanoseconds issued_ns = 0;
         Nanoseconds opened_ns = 0;
         unsigned open_retries = 0;
+        unsigned generation = 0;  // counts the requests that had this place
         State state = State::opening;
         bool noatime = false;
         bool memory_only = false;    // the read in flight is
         bool not_in_memory = false;  // a read that was has been refused
+        bool looked_at = false;      // what it is has been asked
         bool not_a_file = false;     // found to be a FIFO, a device, ... and cancelled
+    };
+
+    // What a read that does not come back is a read of: asked through the ring, because whoever asks a mount that hangs
+    // hangs himself.
+    struct Look {
+        struct statx status {};
+        unsigned generation = 0;  // of the slot, when it was asked
+        bool under_way = false;
     };
 
     void bind_to_this_thread();
@@ -85,18 +101,22 @@ private:
     bool advance(std::uint32_t index, std::int64_t result, Nanoseconds now, Completion& completion);
     bool opened(std::uint32_t index, std::int64_t result, Nanoseconds now, std::int64_t& final_result);
     bool is_regular(const Slot& slot);
-    void cancel_what_is_no_file();
-    void cancel(std::uint32_t index);
+    void look_at_what_is_waited_for();
+    void looked_at(std::uint32_t index, std::int64_t result);
+    void cancel(std::uint64_t user_data);
+    io_uring_sqe* urgent_sqe();
 
     EngineKind kind_;
     Alignment alignment_;
     FaultHook* faults_;
+    bool may_block_;
     io_uring ring_{};
     bool bound_ = false;
     bool noatime_ = true;            // see FileOpener
     bool memory_only_works_ = true;  // of this filesystem and kernel, as far as is known
     unsigned usual_reads_left_ = 0;  // until memory is asked again
     std::vector<Slot> slots_;
+    std::vector<Look> looks_;  // by slot; empty until the first
     std::vector<std::uint32_t> free_slots_;
     std::vector<std::uint32_t> postponed_;  // found the ring full
     unsigned operations_ = 0;               // queued or in the kernel

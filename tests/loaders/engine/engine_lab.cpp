@@ -27,6 +27,7 @@ std::vector<EngineCase> reading_engines() {
     for (const EngineKind kind : available_engines()) {
         if (kind != EngineKind::uring_direct) {
             cases.push_back({kind, Alignment{}});
+            if (kind == EngineKind::uring) cases.push_back({kind, Alignment{}, true});
             continue;
         }
         // The alignment of the disk that the tests write to, and the coarsest in use.
@@ -37,6 +38,7 @@ std::vector<EngineCase> reading_engines() {
         const AccessAnswer answer = probe.direct_access({.fd = -1, .dir_fd = AT_FDCWD, .name = path.c_str()});
         if (answer.verdict != AccessAnswer::Verdict::works) continue;
         cases.push_back({kind, answer.alignment});
+        cases.push_back({kind, answer.alignment, true});
         if (answer.alignment.offset_bytes < 4096) cases.push_back({kind, Alignment{4096, 4096}});
     }
     return cases;
@@ -46,6 +48,7 @@ std::string case_name(const EngineCase& engine_case) {
     std::string name(to_string(engine_case.kind));
     std::replace(name.begin(), name.end(), '-', '_');
     if (engine_case.alignment.direct()) name += "_" + std::to_string(engine_case.alignment.offset_bytes);
+    if (engine_case.may_block) name += "_may_block";
     return name;
 }
 
@@ -88,7 +91,11 @@ EngineLab::EngineLab(const EngineCase& engine_case, unsigned depth, FaultHook* f
 
 void EngineLab::new_engine(unsigned depth, FaultHook* faults) {
     engine_.reset();
-    engine_ = make_engine({.kind = case_.kind, .queue_depth = depth, .alignment = case_.alignment, .faults = faults});
+    engine_ = make_engine({.kind = case_.kind,
+                           .queue_depth = depth,
+                           .alignment = case_.alignment,
+                           .may_block = case_.may_block,
+                           .faults = faults});
 }
 
 void EngineLab::make_file(std::string_view name, std::string_view content) const {

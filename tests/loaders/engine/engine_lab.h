@@ -16,10 +16,11 @@
 
 namespace feedline::test {
 
-// What every engine of this build and kernel is tested with: engine and alignment.
+// What every engine of this build and kernel is tested with.
 struct EngineCase {
     EngineKind kind = EngineKind::pread;
     Alignment alignment;
+    bool may_block = false;
 };
 std::vector<EngineCase> reading_engines();
 std::ostream& operator<<(std::ostream& out, const EngineCase& engine_case);

@@ -59,10 +59,12 @@ class ScriptedProbe final : public SystemProbe {
 public:
     std::string uring;
     std::vector<AccessAnswer> answers;  // one a file asked, the last one again and again
+    AccessAnswer at_once{Verdict::works, {}, ""};
 
     std::string uring_refusal() override { return uring; }
     AccessAnswer direct_access(const Source&) override { return next(); }
     AccessAnswer mapping(const Source&) override { return next(); }
+    AccessAnswer reads_at_once(const Source&) override { return at_once; }
     std::size_t asked() const { return asked_; }
 
 private:
@@ -124,6 +126,20 @@ TEST(Select, WithoutIoUringEverythingOfItBecomesPread) {
         EXPECT_EQ(selection.fallback, std::string(to_string(kind)) + " -> pread: io_uring: forbidden");
     }
     EXPECT_EQ(probe.asked(), 0U);
+}
+
+TEST(Select, ARingLeavesWhatMayBlockToTheKernelsThreads) {
+    const FewFiles dataset(3);
+    ScriptedProbe probe;
+    for (const Verdict direct : {Verdict::works, Verdict::refused}) {
+        probe.answers = {{direct, {512, 512}, ""}};
+        for (const bool waits : {false, true}) {
+            probe.at_once.verdict = waits ? Verdict::refused : Verdict::works;
+            for (const EngineKind kind : {EngineKind::uring, EngineKind::uring_direct, EngineKind::pread}) {
+                EXPECT_EQ(select_engine(kind, dataset, probe).may_block, waits && kind != EngineKind::pread);
+            }
+        }
+    }
 }
 
 TEST(Select, AFilesystemWithoutMappingsIsReadByPread) {
