@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bench/interruptible.h"
+#include "core/descriptors.h"
 #include "core/presets.h"
 #include "core/units.h"
 
@@ -117,7 +118,10 @@ BenchOptions options_in_effect(const BenchOptions& options, const DatasetInfo& d
     constexpr unsigned kSynchronousThreads = 16;
     if (synchronous(engine)) {
         if (options.threads == 0) {
-            chosen.threads = options.queue_depth > 0 ? options.queue_depth : kSynchronousThreads;
+            // Each has a file open.
+            const auto files =
+                static_cast<unsigned>(std::clamp<std::size_t>(descriptor_budget(), 1, kSynchronousThreads));
+            chosen.threads = options.queue_depth > 0 ? options.queue_depth : files;
         }
         if (options.threads > 0 && options.queue_depth > options.threads) {
             notes.push_back(fmt::format("{} has one read in flight a thread: --queue-depth {} is {} here",

@@ -15,6 +15,7 @@
 
 #include "cli/command.h"
 #include "cli/plain_words.h"
+#include "cli/stacks.h"
 #include "core/error.h"
 #include "core/failure_words.h"
 #include "core/status_line.h"
@@ -99,10 +100,19 @@ int main(int argc, char** argv) {
     std::signal(SIGPIPE, SIG_IGN);  // and so is a pipe whose reader is gone: EPIPE
     feedline::Interrupt interrupt;
     const feedline::SignalScope signals(interrupt);
-    try {
-        return delivered(run(argc, argv, interrupt));
-    } catch (const std::exception& exception) {
+    const auto complain_of = [](const std::exception& exception) {
         const feedline::Error error = feedline::as_error(exception);
         return complain(error.what(), feedline::exit_code(error.kind()));
+    };
+    try {
+        return feedline::with_enough_stack([&] {
+            try {
+                return delivered(run(argc, argv, interrupt));
+            } catch (const std::exception& exception) {
+                return complain_of(exception);
+            }
+        });
+    } catch (const std::exception& exception) {
+        return complain_of(exception);
     }
 }

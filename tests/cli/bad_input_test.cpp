@@ -17,6 +17,7 @@ namespace {
 using test::Bench;
 using test::Ended;
 using test::lines_in;
+using test::results_in;
 using test::run_program;
 
 TEST_F(Bench, TheDatasetIsNeverWrittenInto) {
@@ -85,6 +86,23 @@ TEST_F(Bench, ASmallStackIsEnough) {
     EXPECT_EQ(ended.exit_code, 0) << ended.err;
     const Ended generated = run_program({"generate", dir_ / "made", "--samples", "20", "--quiet"}, small);
     EXPECT_EQ(generated.exit_code, 0) << generated.err;
+    const test::Surroundings tiny{.launcher = {"/bin/sh", "-c", "ulimit -s 16; exec \"$@\"", "sh"}};
+    const Ended packed = run_program({"pack", data_, dir_ / "packed", "--format", "tfrecord", "--quiet"}, tiny);
+    EXPECT_EQ(packed.exit_code, 0) << packed.err;
+    const Ended measured = run_program({"bench", dir_ / "packed", "--no-controls", "--engine", "all", "--quiet"}, tiny);
+    EXPECT_EQ(measured.exit_code, 0) << measured.err;
+}
+
+TEST_F(Bench, AsManyReadersAreChosenAsMayOpenFiles) {
+    for (const char* engine : {"pread", "mmap"}) {
+        for (const unsigned limit : {10U, 16U}) {
+            const Ended ended =
+                run_program({"bench", data_, "--no-controls", "--quiet", "--engine", engine, "--json", json_},
+                            {.limits = {{RLIMIT_NOFILE, limit}}});
+            EXPECT_EQ(ended.exit_code, 0) << ended.err;
+            EXPECT_LT(results_in(json_).at(0).at("config").at("threads"), limit);
+        }
+    }
 }
 
 TEST_F(Bench, ManyEpochsAreNotPlannedAhead) {
