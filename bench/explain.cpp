@@ -319,10 +319,16 @@ std::string verdict(const Result& result, const EpochResult& epoch, const std::s
 }
 
 // What stands in place of a verdict where samples are missing.
-std::string missing_samples(const EpochResult& epoch) {
-    std::string text = fmt::format("{} of {} never arrived", format_count(static_cast<double>(epoch.skipped_samples)),
-                                   format_counted(epoch.samples + epoch.skipped_samples, "sample"));
+std::string missing_samples(const Result& result, const EpochResult& epoch) {
+    std::string text = fmt::format("{} of {} never arrived", format_count(static_cast<double>(epoch.missing_samples())),
+                                   format_counted(epoch.due_samples(), "sample"));
     std::string_view separator = ": ";
+    for (const Oddity& oddity : result.dataset.oddities) {
+        if (oddity.lost_bytes == 0) continue;
+        text += fmt::format("{}{} {} (while indexing), first {}", separator,
+                            format_count(static_cast<double>(oddity.count)), oddity.kind, printable(oddity.example));
+        separator = "; ";
+    }
     for (const Oddity& failure : epoch.failures) {
         text += fmt::format("{}{} {}, first {}", separator, format_count(static_cast<double>(failure.count)),
                             failure.kind, printable(failure.example));
@@ -404,7 +410,7 @@ std::string capital(std::string text) {
 std::string explain(const Result& result) {
     const EpochResult* epoch = result.last_epoch();
     if (epoch == nullptr) return "Nothing was measured.";
-    if (epoch->lacks_samples()) return missing_samples(*epoch);
+    if (epoch->lacks_samples()) return missing_samples(result, *epoch);
     const std::string here = measured(result, *epoch);
     std::string text = verdict(result, *epoch, here);
     if (text.empty()) {

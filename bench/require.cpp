@@ -144,6 +144,7 @@ constexpr std::array kFigures{
     Figure{"requests.device_reads_per_sample", "reads that the device completed for a sample",
            "requests.device_reads_per_sample<=1.1"},
     Figure{"skipped_samples", "left out by --on-error skip", "skipped_samples==0"},
+    Figure{"dataset.lost_samples", "left out of the index by it", "dataset.lost_samples==0"},
     Figure{"accelerators_sustained", "how many of these accelerators the tier keeps busy", "accelerators_sustained>=8"},
     Figure{"controls.null_storage.utilization", "what the measuring program itself can feed",
            "controls.null_storage.utilization>=99%"},
@@ -254,8 +255,8 @@ struct Judgement {
 
 // What holds or not whatever the samples that are missing.
 bool is_about_samples(std::string_view path) {
-    static constexpr std::array<std::string_view, 4> kPaths{"skipped_samples", "samples", "steps_without_samples",
-                                                            "samples_delivered_once"};
+    static constexpr std::array<std::string_view, 5> kPaths{"skipped_samples", "samples", "steps_without_samples",
+                                                            "samples_delivered_once", "dataset.lost_samples"};
     return std::find(kPaths.begin(), kPaths.end(), path) != kPaths.end();
 }
 
@@ -267,9 +268,8 @@ Judgement judged(const Requirement& requirement, const Result& result) {
         if (!is_leaf(figure)) return false;
         if (epoch != nullptr && epoch->lacks_samples() && !is_about_samples(requirement.path)) {
             found.unjudged.push_back(fmt::format("{}could not be judged, for {} of {} never arrived, in {}", required,
-                                                 format_count(static_cast<double>(epoch->skipped_samples)),
-                                                 format_counted(epoch->samples + epoch->skipped_samples, "sample"),
-                                                 where));
+                                                 format_count(static_cast<double>(epoch->missing_samples())),
+                                                 format_counted(epoch->due_samples(), "sample"), where));
             return true;
         }
         const bool measured = epoch == nullptr || epoch->measured();

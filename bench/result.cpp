@@ -1,6 +1,7 @@
 #include "bench/result.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "core/error.h"
@@ -94,6 +95,7 @@ Json dataset_json(const Result& result) {
             {"samples", info.samples},
             {"shards", info.shards},
             {"bytes", info.bytes},
+            {"lost_samples", info.lost_samples},
             {"fs_type", result.tier.fs_type},
             {"tier_kind", result.tier.tier_kind},
             {"device", printable(result.tier.device)},
@@ -126,8 +128,11 @@ LatencyFigures latency_figures(const Histogram& histogram) {
 
 bool EpochResult::lacks_samples() const {
     constexpr double kMostThatMayBeMissing = 0.01;
-    const auto missing = static_cast<double>(skipped_samples);
-    return missing > kMostThatMayBeMissing * (missing + static_cast<double>(samples));
+    return static_cast<double>(missing_samples()) > kMostThatMayBeMissing * static_cast<double>(due_samples());
+}
+
+std::uint64_t EpochResult::lost_samples() const {
+    return static_cast<std::uint64_t>(std::llround(lost_in_index * static_cast<double>(samples + skipped_samples)));
 }
 
 std::optional<double> EpochResult::device_reads_per_sample() const {

@@ -29,6 +29,7 @@ struct EpochResult {
     double seconds = 0;  // T1 - T0
     std::uint64_t samples = 0;
     std::uint64_t skipped_samples = 0;
+    double lost_in_index = 0;  // samples in no index (DatasetInfo::lost_samples) for each one that is
     std::uint64_t bytes = 0;
     std::uint64_t steps = 0;
     std::uint64_t steps_without_samples = 0;  // every sample of their batch was skipped: idle time
@@ -54,7 +55,12 @@ struct EpochResult {
 
     // Whether a step was over. Otherwise the epoch was cut before, and has no figure that could be judged.
     bool measured() const { return steps > 0; }
-    // Whether so many of its samples were skipped that its times say nothing about feeding all of them.
+    // Its share of the samples that the dataset lost while it was indexed, and all that it did not deliver, of all that
+    // it should have.
+    std::uint64_t lost_samples() const;
+    std::uint64_t missing_samples() const { return skipped_samples + lost_samples(); }
+    std::uint64_t due_samples() const { return samples + missing_samples(); }
+    // Whether so many of its samples are missing that its times say nothing about feeding all of them.
     bool lacks_samples() const;
     std::optional<double> device_reads_per_sample() const;
     double samples_per_second() const { return seconds > 0 ? static_cast<double>(samples) / seconds : 0; }

@@ -397,6 +397,8 @@ PassFigures Workbench::run(const Pass& pass) {
     epoch.seconds = to_seconds(outcome.idle.t1_ns - outcome.idle.t0_ns);
     epoch.samples = outcome.samples;
     epoch.skipped_samples = outcome.skipped_samples;
+    epoch.lost_in_index =
+        static_cast<double>(dataset->info().lost_samples) / static_cast<double>(dataset->info().samples);
     epoch.bytes = outcome.payload_bytes;
     epoch.steps = outcome.steps;
     epoch.steps_without_samples = outcome.steps_without_samples;

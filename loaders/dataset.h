@@ -40,6 +40,8 @@ struct Oddity {
     std::string kind;  // "dangling link", "unreadable directory", "socket", "hidden directory", "empty file", ...
     std::uint64_t count = 0;
     std::string example;  // path of the first one, raw bytes
+    // Of shards: bytes whose samples are in no index because of it, as far as that is known; 0: none are missing.
+    std::uint64_t lost_bytes = 0;
 };
 
 struct ClassName {
@@ -58,6 +60,9 @@ struct DatasetInfo {
     bool packed = false;                 // shards hold many samples, and stay open
     std::vector<ClassName> classes;      // empty: the dataset has no labels
     std::vector<Oddity> oddities;
+    // Samples that OpenOptions::skip_corrupt left out of the index: one for each fault, or as many as its bytes would
+    // hold by the mean of the others.
+    std::uint64_t lost_samples = 0;
     std::string layout = {};  // which of the format's ways to hold samples it is; empty: it has one
 };
 

@@ -242,6 +242,7 @@ std::unique_ptr<Dataset> Hdf5Format::open(const std::string& path, const OpenOpt
         } catch (const Error& error) {
             if (!options.skip_corrupt || error.kind() != ErrorKind::corrupt) throw;
             if (broken.count++ == 0) broken.example = error.what();
+            broken.lost_bytes += shard.size_bytes;
             scanned = ScannedShard{};
         }
         samples += scanned.samples;

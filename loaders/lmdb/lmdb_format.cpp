@@ -212,6 +212,7 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
             // The tree of a damaged file leads nowhere: what it held is lost as a whole.
             if (!options.skip_corrupt || error.kind() != ErrorKind::corrupt) throw;
             if (broken.count++ == 0) broken.example = error.what();
+            broken.lost_bytes += shard.size_bytes;
         }
         if (options.progress != nullptr) options.progress(index.samples(), options.progress_context);
     }

@@ -126,7 +126,10 @@ std::unique_ptr<Dataset> PthFormat::open(const std::string& path, const OpenOpti
     Joiner joiner(path);
     Oddity broken{"broken shard", 0, ""};
     for (std::size_t i = 0; i < opened.size(); ++i) {
-        if (!opened[i].problem.empty() && broken.count++ == 0) broken.example = opened[i].problem;
+        if (!opened[i].problem.empty()) {
+            if (broken.count++ == 0) broken.example = opened[i].problem;
+            broken.lost_bytes += list.shards[i].size_bytes;
+        }
         joiner.add(list.shards[i], std::move(opened[i].samples));
         opened[i] = {};
     }

@@ -130,7 +130,9 @@ public:
                     .at(shard_.path, part.fault_bytes)
                     .advise("With --on-error skip what stands before is read");
             }
-            oddities.push_back({"truncated shard", 1, fmt::format("{} at offset {}", shard_.path, part.fault_bytes)});
+            // How much of what it inflates to is missing nobody knows.
+            oddities.push_back(
+                {"truncated shard", 1, fmt::format("{} at offset {}", shard_.path, part.fault_bytes), 1});
         }
         take(part.chain);
         return named();
@@ -179,7 +181,7 @@ private:
         const std::optional<std::uint64_t> next = find(format_, window(), broken_at + 1, shard_.size_bytes);
         chain.end_bytes = next.value_or(shard_.size_bytes);
         const std::string where = fmt::format("{} at offset {}", shard_.path, broken_at);
-        oddities.push_back({next ? "broken record" : "truncated shard", 1, where});
+        oddities.push_back({next ? "broken record" : "truncated shard", 1, where, chain.end_bytes - broken_at});
     }
 
     std::span<const WalkedRecord> named() {
@@ -239,6 +241,7 @@ void add_up(std::vector<Oddity>& all, const std::vector<Oddity>& more) {
             all.push_back(oddity);
         } else {
             same->count += oddity.count;
+            same->lost_bytes += oddity.lost_bytes;
         }
     }
 }

@@ -9,6 +9,23 @@
 #include "loaders/shards/stream_reader.h"
 
 namespace feedline {
+namespace {
+
+std::uint64_t lost_samples(std::span<const ShardFile> shards, std::span<const Oddity> oddities, std::uint64_t samples) {
+    std::uint64_t bytes = 0;
+    std::uint64_t lost_bytes = 0;
+    std::uint64_t faults = 0;
+    for (const ShardFile& shard : shards) bytes += shard.size_bytes;
+    for (const Oddity& oddity : oddities) {
+        lost_bytes += oddity.lost_bytes;
+        if (oddity.lost_bytes > 0) faults += oddity.count;
+    }
+    if (lost_bytes >= bytes) return faults;
+    const double mean_bytes = static_cast<double>(bytes - lost_bytes) / static_cast<double>(samples);
+    return std::max(faults, static_cast<std::uint64_t>(static_cast<double>(lost_bytes) / mean_bytes));
+}
+
+}  // namespace
 
 ShardDataset::ShardDataset(std::string path, std::string format, ShardList list, ExtentIndex index,
                            std::vector<std::shared_ptr<const AccessPoints>> access)
@@ -24,6 +41,7 @@ ShardDataset::ShardDataset(std::string path, std::string format, ShardList list,
     info_.max_length_bytes = index_.max_length_bytes();
     info_.packed = true;
     info_.oddities = std::move(list.oddities);
+    if (info_.samples > 0) info_.lost_samples = lost_samples(shards_, info_.oddities, info_.samples);
 }
 
 std::unique_ptr<NativeReader> ShardDataset::native_reader() const {

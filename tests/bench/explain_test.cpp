@@ -127,6 +127,21 @@ TEST(Explain, MissingSamplesStandInPlaceOfAVerdict) {
     EXPECT_THAT(judged(result), HasSubstr(" 1 step had no sample left and counts as idle."));
 }
 
+TEST(Explain, SamplesLostWhileIndexingAreMissingToo) {
+    Result result = with_steady_idle(0.001);
+    epoch_of(result).samples = 990;
+    epoch_of(result).skipped_samples = 0;
+    result.dataset.oddities = {{"file of another kind", 1, "/data/x"},
+                               {"broken record", 3, "/data/a at offset 7", 3000}};
+    epoch_of(result).lost_in_index = 10.0 / 1980;  // half an epoch
+    EXPECT_THAT(judged(result), Not(HasSubstr("never arrived"))) << "5 of 995";
+    epoch_of(result).skipped_samples = 10;
+    epoch_of(result).failures = {{"vanished", 10, "/data/b"}};
+    EXPECT_THAT(judged(result), StartsWith("15 of 1,005 samples never arrived: 3 broken record (while indexing), first "
+                                           "/data/a at offset 7; 10 vanished, first /data/b. No verdict"));
+    EXPECT_EQ(find_bottleneck(result), Bottleneck::unknown);
+}
+
 TEST(Explain, WhatReadingAheadHidIsJudgedByTheRate) {
     Result result = with_steady_idle(0.001);
     result.config["slots"] = 8;  // 14 steps: little longer than that

@@ -69,7 +69,16 @@ TEST_P(Packed, ACutShardIsNamedWithItsOffsetOrSkipped) {
         EXPECT_GE(samples, 80);
         EXPECT_LE(samples, 89);
     }
-    EXPECT_THAT(skipped.out, HasSubstr(GetParam().readable_up_to_a_cut ? "truncated shard" : "broken shard"));
+    const std::string kind = GetParam().readable_up_to_a_cut ? "truncated shard" : "broken shard";
+    EXPECT_THAT(skipped.out, HasSubstr(" never arrived: 1 " + kind + " (while "));
+    const std::uint64_t lost = results_in(json_).at(0).at("dataset").at("lost_samples");
+    if (GetParam().readable_up_to_a_cut) {
+        EXPECT_GE(lost, 1U);
+    } else {
+        // 30 of larger samples than the others are.
+        EXPECT_GE(lost, 20U);
+        EXPECT_LE(lost, 80U);
+    }
 }
 
 std::string name_of(const testing::TestParamInfo<FormatMaker>& maker) {
