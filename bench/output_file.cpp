@@ -29,6 +29,11 @@ int write_all(int fd, std::string_view content) {
     return 0;
 }
 
+// That a directory takes no new file, or gives none up, says nothing of writing to the file itself.
+bool closed_to_us(int error) {
+    return error == EACCES || error == EPERM || error == EROFS;
+}
+
 Error cannot(const std::string& asked_by, std::string_view what, const std::string& path, int error) {
     return Error(ErrorKind::usage, fmt::format("{}: cannot {}", asked_by, what)).at(path).because(error);
 }
@@ -77,7 +82,11 @@ OutputFile::OutputFile(const std::string& asked_by, std::string path) : path_(st
     if (exists && (status.st_mode & kAnyWrite) == 0) throw cannot(asked_by, "write", path_, EACCES);
     if (exists) mode_ = status.st_mode & 07777U;
     const Fd trial(::open(temporary().c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!trial) throw cannot(asked_by, "create", path_, errno);
+    if (!trial) {
+        const int error = errno;
+        if (exists && closed_to_us(error) && Fd(::open(target_.c_str(), O_WRONLY | O_CLOEXEC))) return;
+        throw cannot(asked_by, "create", path_, error);
+    }
     ::unlink(temporary().c_str());
 }
 
@@ -104,12 +113,29 @@ void OutputFile::write_atomically(std::string_view content) {
         return system_error(error, std::string(what), path_);
     };
     Fd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!fd && mode_ && closed_to_us(errno)) {
+        if (const int error = write_in_place(content)) throw system_error(error, "cannot write", path_);
+        return;
+    }
     if (!fd) throw fail("cannot create", errno);
     if (const int error = write_all(fd.get(), content)) throw fail("cannot write", error);
     if (mode_) ::fchmod(fd.get(), *mode_);
     if (::fsync(fd.get()) != 0) throw fail("cannot write", errno);
     fd.reset();
-    if (::rename(beside.c_str(), target_.c_str()) != 0) throw fail("cannot write", errno);
+    if (::rename(beside.c_str(), target_.c_str()) == 0) return;
+    // EBUSY: a file that is mounted there, as into a container.
+    const int refusal = errno;
+    const int error = mode_ && (refusal == EBUSY || closed_to_us(refusal)) ? write_in_place(content) : refusal;
+    if (error != 0) throw system_error(error, "cannot write", path_).advise("What it was to hold is in " + beside);
+    ::unlink(beside.c_str());
+}
+
+int OutputFile::write_in_place(std::string_view content) const {
+    const Fd fd(::open(target_.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!fd) return errno;
+    if (const int error = write_all(fd.get(), content)) return error;
+    if (::ftruncate(fd.get(), static_cast<off_t>(content.size())) != 0 || ::fsync(fd.get()) != 0) return errno;
+    return 0;
 }
 
 std::string OutputFile::temporary() const {

@@ -25,8 +25,9 @@ public:
     // the option that named it. Throws Error{usage} naming it.
     OutputFile(const std::string& asked_by, std::string path);
 
-    // Once. A regular file is replaced atomically (temporary name, fsync, rename). Throws Error{io, out_of_space}
-    // naming the file.
+    // Once. A regular file is replaced atomically (temporary name, fsync, rename); one that is a mount of its own, or
+    // lies in a directory that cannot be written to, is written to as it stands. Throws Error{io, out_of_space} naming
+    // the file, and where the content is, where it was written at all.
     void write(std::string_view content);
 
     const std::string& path() const { return path_; }
@@ -34,6 +35,7 @@ public:
 private:
     void write_standard_output(std::string_view content);
     void write_atomically(std::string_view content);
+    int write_in_place(std::string_view content) const;  // 0, or errno
     std::string temporary() const;
 
     std::string path_;            // as given

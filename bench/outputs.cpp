@@ -80,7 +80,8 @@ void check_place(const Output& output) {
     }
     const std::string directory = file.parent_path().string();
     const std::string place = special ? path : directory.empty() ? "." : directory;
-    if (::access(place.c_str(), W_OK) != 0) {
+    const bool takes_it_itself = status.has_value() && ::access(path.c_str(), W_OK) == 0;
+    if (::access(place.c_str(), W_OK) != 0 && !takes_it_itself) {
         throw Error(ErrorKind::usage, fmt::format("{}: cannot write", output.asked_by)).at(place).because(errno);
     }
 }

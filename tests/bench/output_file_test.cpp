@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include <array>
 #include <filesystem>
 
+#include "bench/outputs.h"
 #include "core/error.h"
 #include "tests/testutil/temp_dir.h"
 
@@ -91,6 +93,29 @@ TEST(OutputFile, ALinkStaysALinkAlsoWhereItLeadsToNothingYet) {
     fs::create_symlink("none/r.json", dir / "lost");
     EXPECT_NE(refusal(dir / "lost"), "");
     EXPECT_TRUE(fs::is_symlink(dir / "lost"));
+}
+
+TEST(OutputFile, AFileThatIsMountedIsWrittenToAsItStands) {
+    const test::TempDir dir;
+    test::write_file(dir / "backing", "what was there");
+    fs::create_directory(dir / "place");
+    const std::string place = dir / "place";
+    const std::string path = dir / "place/r.json";
+    if (::mount("tmpfs", place.c_str(), "tmpfs", 0, "size=1m") != 0) GTEST_SKIP() << "nothing can be mounted here";
+    test::write_file(path, "");
+    EXPECT_EQ(::mount((dir / "backing").c_str(), path.c_str(), nullptr, MS_BIND, nullptr), 0);
+    for (const unsigned long flags : {0UL, 0UL | MS_RDONLY}) {
+        EXPECT_EQ(::mount(nullptr, place.c_str(), nullptr, MS_REMOUNT | flags, nullptr), 0);
+        for (const char* content : {"a longer one than there was", "a shorter one"}) {
+            write(path, content);
+            EXPECT_EQ(test::read_file(dir / "backing"), content);
+            EXPECT_EQ(entries_in(place), 1U) << "nothing is left beside it";
+        }
+        const std::array outputs{Output{"--json", path, true}};
+        EXPECT_NO_THROW(check_outputs(outputs, {}));
+    }
+    ::umount2(path.c_str(), MNT_DETACH);
+    ::umount2(place.c_str(), MNT_DETACH);
 }
 
 TEST(OutputFile, ADeviceIsWrittenToAndNotReplaced) {
