@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -111,13 +112,22 @@ void report_requirements(const ResultFile& file) {
     }
 }
 
-// What people read. It makes way for a result that goes to standard output.
-void print_table(const BenchOptions& options, std::span<const Output> outputs, const ResultFile& file) {
-    if (options.quiet) return;
+// Whether what is written to either appears in one place: a terminal, a log.
+bool same_place(std::FILE* one, std::FILE* other) {
+    struct stat a {};
+    struct stat b {};
+    if (::fstat(::fileno(one), &a) != 0 || ::fstat(::fileno(other), &b) != 0) return false;
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// What people read. It makes way for a result that goes to standard output. Returns where it stands; null: nowhere.
+std::FILE* print_table(const BenchOptions& options, std::span<const Output> outputs, const ResultFile& file) {
+    if (options.quiet) return nullptr;
     const bool taken = std::any_of(outputs.begin(), outputs.end(),
                                    [](const Output& output) { return is_standard_output(output.path); });
     std::FILE* out = taken ? stderr : stdout;
     tell(out, render_table(file, table_columns(terminal_columns(out))));
+    return out;
 }
 
 Ending run(BenchOptions options, const std::string& typed, const Interrupt& interrupt) {
@@ -132,7 +142,7 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
     progress.clear();
     const Ending early{exit_code(outcome), outcome.interrupted || outcome.stuck};
     const std::optional<int> failed = write_files(outputs, files, outcome.file);
-    print_table(options, outputs, outcome.file);
+    std::FILE* const table = print_table(options, outputs, outcome.file);
     if (failed) return {*failed, early.at_once};
     if (outcome.interrupted) {
         const std::vector<Result>& results = outcome.file.results;
@@ -147,7 +157,8 @@ Ending run(BenchOptions options, const std::string& typed, const Interrupt& inte
         complain("nothing was measured: " + printable(outcome.file.skipped.front().reason));
         return early;
     }
-    report_requirements(outcome.file);
+    // The table begins with them.
+    if (table == nullptr || !same_place(table, stderr)) report_requirements(outcome.file);
     return early;
 }
 

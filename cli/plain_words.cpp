@@ -29,8 +29,10 @@ std::vector<std::string> names_of(const CLI::App& command) {
 
 std::string unexpected(std::string_view what, const CLI::App& command) {
     const std::size_t colon = what.find(": ");
-    const std::string words(colon == std::string_view::npos ? what : what.substr(colon + 2));
-    const std::string first = between(words, "", " ");
+    const std::string_view words = colon == std::string_view::npos ? what : what.substr(colon + 2);
+    // What stands beside an option that there is not is its value, as a rule.
+    const std::size_t dash = words.starts_with('-') ? 0 : words.find(" -");
+    const std::string first = between(dash == std::string_view::npos ? words : words.substr(dash), " ", " ");
     const bool several = command.get_parent() == nullptr;
     const std::string near = did_you_mean(between(first, "", "="), names_of(command));
     if (first.starts_with("-")) return fmt::format("there is no option {}{}", printable(first), near);

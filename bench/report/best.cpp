@@ -39,6 +39,8 @@ FromStorage from_storage(const Result& result) {
     return verdict == "warm" ? FromStorage::none : FromStorage::untold;
 }
 
+constexpr std::string_view kHowSure = " (one round; --rounds 3 or more tells how sure)";
+
 // Of results that can be compared, fastest first, at least two.
 std::string best_of(const std::string& where, const std::vector<const Result*>& results) {
     const Result& best = *results[0];
@@ -56,7 +58,7 @@ std::string best_of(const std::string& where, const std::vector<const Result*>& 
     const std::vector<double> of_best = rates_of(best);
     const std::vector<double> of_next = rates_of(next);
     // One run does not know how far another would be from it.
-    if (of_best.size() < 2 || of_next.size() < 2) return text + " (one round; --rounds 3 or more tells how sure)";
+    if (of_best.size() < 2 || of_next.size() < 2) return text.append(kHowSure);
     if (of_best.front() <= of_next.back()) return text + ", but their rounds overlap: too close to call";
     return text;
 }
@@ -105,6 +107,14 @@ std::vector<std::string> best_lines(const std::vector<Result>& results) {
     std::vector<std::string> lines;
     for (const auto& [name, of_tier] : tiers) {
         if (of_tier.size() > 1) lines.push_back(best_line(name, of_tier));
+    }
+    // It is the same for all: once is enough.
+    bool said = false;
+    for (std::string& line : lines) {
+        const std::size_t at = line.find(kHowSure);
+        if (at == std::string::npos) continue;
+        if (said) line.erase(at, kHowSure.size());
+        said = true;
     }
     return lines;
 }

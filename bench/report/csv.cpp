@@ -107,6 +107,7 @@ void add_figures(Line& line, const EpochResult* epoch) {
     line.add_of(epoch, "partial", [](E e) { return e.partial; });
     line.add_of(epoch, "seconds", [](E e) { return e.seconds; });
     line.add_of(epoch, "steps", [](E e) { return e.steps; });
+    line.add_of(epoch, "steps_without_samples", [](E e) { return e.steps_without_samples; });
     line.add_of(epoch, "samples", [](E e) { return e.samples; });
     line.add_of(epoch, "skipped_samples", [](E e) { return e.skipped_samples; });
     line.add_of(epoch, "bytes", [](E e) { return e.bytes; });

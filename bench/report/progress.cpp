@@ -47,7 +47,7 @@ std::string progress_line(const std::string& what, const std::string& text, std:
     constexpr std::size_t kLeastWhat = 8;
     const std::size_t taken = text_columns(text) + 2;
     if (taken + std::min(kLeastWhat, text_columns(what)) > columns) return text;
-    return shortened_front(what, columns - taken) + ": " + text;
+    return shortened_middle(what, columns - taken) + ": " + text;
 }
 
 std::string progress_line(const std::string& what, const Progress& progress, const Goal& goal, std::size_t columns) {

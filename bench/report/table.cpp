@@ -294,11 +294,12 @@ std::string controls_table(const Result& result, const EpochResult& epoch, std::
     return control_cells("  controls", "samples/s", "busy", width) + "\n" + line("this run", rate, busy, "") + out;
 }
 
-// What stands once for a dataset, however many engines read it.
-std::string dataset_lines(const Result& result, std::size_t width) {
+// What stands once for a dataset, however many engines read it. `said`: what was said of others before, and is not
+// said again.
+std::string dataset_lines(const Result& result, std::set<std::string>& said, std::size_t width) {
     std::string out;
     const std::string classes = class_map_line(result.dataset);
-    if (!classes.empty()) out += wrapped("  ", classes, width);
+    if (!classes.empty() && said.insert(classes).second) out += wrapped("  ", classes, width);
     for (const Oddity& oddity : result.dataset.oddities) {
         out += wrapped("  noticed: ",
                        fmt::format("{} {}, first {}", format_count(static_cast<double>(oddity.count)), oddity.kind,
@@ -313,7 +314,20 @@ bool is_not_cold(const std::string& warning) {
     return warning.starts_with("NOT COLD");
 }
 
-std::string details(const Result& result, bool new_dataset, bool cache_in_table, std::size_t width) {
+// What every one of several results notes; it stands once, above them.
+std::vector<std::string> notes_of_all(const std::vector<Result>& results) {
+    std::vector<std::string> notes;
+    if (results.size() < 2) return notes;
+    for (const std::string& note : results.front().notes) {
+        const bool everywhere = std::all_of(results.begin(), results.end(), [&](const Result& result) {
+            return std::find(result.notes.begin(), result.notes.end(), note) != result.notes.end();
+        });
+        if (everywhere) notes.push_back(note);
+    }
+    return notes;
+}
+
+std::string details(const Result& result, bool cache_in_table, std::size_t width) {
     std::string out = printable(result.name) + "\n";
     const std::string warning = headline_warning(result);
     if (!warning.empty() && !is_not_cold(warning)) out += wrapped("  ! ", warning, width);
@@ -330,10 +344,7 @@ std::string details(const Result& result, bool new_dataset, bool cache_in_table,
         if (!cache_in_table) out += wrapped("  cache ", epoch->cache.verdict, width);
         out += controls_table(result, *epoch, width);
     }
-    for (const std::string& note : result.notes) out += wrapped("  note: ", printable(note), width);
-    if (new_dataset) out += dataset_lines(result, width);
-    if (result.status == RunStatus::failed) return out;
-    return out + wrapped("  => ", explain(result), width);
+    return out;
 }
 
 }  // namespace
@@ -413,10 +424,17 @@ std::string render_table(const ResultFile& file, std::size_t columns) {
         for (const std::string& line : best_lines(file.results)) out += wrapped("", line, columns);
         out += legend(file.results, rows, layout, columns);
     }
+    const std::vector<std::string> of_all = notes_of_all(file.results);
+    for (const std::string& note : of_all) out += wrapped("note: ", printable(note), columns);
     std::set<std::string> described;
     for (const Result& result : file.results) {
-        const bool new_dataset = described.insert(result.tier_name).second;
-        out += "\n" + details(result, new_dataset, layout.shows(kCacheColumn), columns);
+        out += "\n" + details(result, layout.shows(kCacheColumn), columns);
+        for (const std::string& note : result.notes) {
+            if (std::find(of_all.begin(), of_all.end(), note) != of_all.end()) continue;
+            out += wrapped("  note: ", printable(note), columns);
+        }
+        if (described.insert(result.tier_name).second) out += dataset_lines(result, said, columns);
+        if (result.status != RunStatus::failed) out += wrapped("  => ", explain(result), columns);
     }
     bool any_skipped = false;
     for (const Skipped& entry : file.skipped) {

@@ -15,17 +15,18 @@ std::string shortened(const std::string& text, std::size_t width) {
     return out + "..";
 }
 
-std::string shortened_front(const std::string& text, std::size_t width) {
-    std::size_t columns = text_columns(text);
+std::string shortened_middle(const std::string& text, std::size_t width) {
+    const std::size_t columns = text_columns(text);
     if (columns <= width) return text;
-    std::size_t at = 0;
-    while (at < text.size() && columns > width - 2) {
-        // Whole characters.
-        do ++at;
-        while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U);
-        --columns;
+    const std::size_t tail_begins = columns - (width - 2) / 2;
+    const std::size_t head = width - 2 - (width - 2) / 2;
+    std::string out;
+    std::size_t column = 0;
+    for (const char c : text) {
+        if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U && ++column == head + 1) out += "..";
+        if (column <= head || column > tail_begins) out += c;
     }
-    return ".." + text.substr(at);
+    return out;
 }
 
 std::string padded(const std::string& text, std::size_t width, bool right) {

@@ -9,8 +9,8 @@ namespace feedline {
 
 // At most `width` columns, at least 2; what is cut off at the end is marked by two dots.
 std::string shortened(const std::string& text, std::size_t width);
-// The same, cut off at its beginning.
-std::string shortened_front(const std::string& text, std::size_t width);
+// The same, cut out of its middle: beginning and end stay.
+std::string shortened_middle(const std::string& text, std::size_t width);
 
 // Filled with spaces to `width` columns, before it (`right`) or after it.
 std::string padded(const std::string& text, std::size_t width, bool right);

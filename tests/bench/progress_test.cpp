@@ -53,13 +53,13 @@ TEST(Progress, ANarrowTerminalSeesTheFigures) {
     const auto line = [&](std::size_t columns) { return progress_line(what, progress, goal, columns); };
     const std::string text = "step 1,250 of 5,000 (25.0 %)  3,200 samples/s  idle 12.3 % so far  5 m 00 s left";
     EXPECT_EQ(line(300), what + ": " + text);
-    EXPECT_EQ(line(110), "..epoch 2 of 3, round 1 of 3: " + text);
-    EXPECT_EQ(line(80), ".. 3, round 1 of 3: step 1,250 of 5,000 (25.0 %)  3,200 samples/s  5 m 00 s left");
+    EXPECT_EQ(line(110), "a-tier-of-som.. round 1 of 3: " + text);
+    EXPECT_EQ(line(80), "a-tier-o..d 1 of 3: step 1,250 of 5,000 (25.0 %)  3,200 samples/s  5 m 00 s left");
     EXPECT_EQ(line(60), "step 1,250 of 5,000 (25.0 %)  3,200 samples/s  5 m 00 s left");
     EXPECT_EQ(line(45), "step 1,250 of 5,000 (25.0 %)  5 m 00 s left");
     EXPECT_EQ(line(30), "step 1,250 of 5,000 (25.0 %)");
     EXPECT_EQ(line(12), "step 1,250");
-    EXPECT_EQ(progress_line("indexing /a/long/path/to/a/dataset", "12,345", 30), "..ng/path/to/a/dataset: 12,345");
+    EXPECT_EQ(progress_line("indexing /a/long/path/to/a/dataset", "12,345", 30), "indexing /../a/dataset: 12,345");
 }
 
 TEST(Progress, IsOneLineOnATerminalAndTakenAwayAtTheEnd) {
@@ -68,7 +68,7 @@ TEST(Progress, IsOneLineOnATerminalAndTakenAwayAtTheEnd) {
         progress.measuring("disk/files/uring/rate", {1, 2, 3, 1'000'000, 0.5}, {10, 0});
     });
     EXPECT_NE(text.find("indexing /data: 1,234"), std::string::npos) << text;
-    EXPECT_NE(text.find("/uring/rate: step 1 of 10"), std::string::npos) << text;
+    EXPECT_NE(text.find("disk/file..ing/rate: step 1 of 10"), std::string::npos) << text;
     EXPECT_EQ(text.find('\n'), std::string::npos);
     EXPECT_TRUE(text.ends_with(" \r")) << "the line is wiped";
     EXPECT_EQ(text.find('\x1b'), std::string::npos) << "no escape sequence: some terminals know none";

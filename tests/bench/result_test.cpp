@@ -260,6 +260,7 @@ TEST(Csv, HasOneLineAnEpochThatTellsWhatItIs) {
         {"format", "files"},
         {"engine", "uring"},
         {"workload", "custom"},
+        {"steps_without_samples", "0"},
         {"device", "emulated"},
         {"accelerators", "1"},
         {"batch_size", "67"},

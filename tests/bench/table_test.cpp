@@ -220,6 +220,31 @@ TEST(Table, ASweepSaysWhichWasBestAndByHowMuch) {
     EXPECT_NE(best_lines(results)[0].find("though not all others read as much from storage"), std::string::npos);
 }
 
+TEST(Table, WhatHoldsForAllRunsStandsOnce) {
+    Result one = test::hand_made_result();
+    one.notes = {"of all", "of one"};
+    Result other = one;
+    other.tier_name = "other";
+    other.notes = {"of all"};
+    Result slower = one;
+    slower.engine = "pread";
+    slower.rounds[0][0].samples /= 2;
+    Result slower_other = slower;
+    slower_other.tier_name = "other";
+    const std::string table = render_table({test::hand_made_context(), {one, slower, other, slower_other}, {}});
+    const auto times = [&](const std::string& text) {
+        std::size_t count = 0;
+        for (std::size_t at = table.find(text); at != std::string::npos; at = table.find(text, at + 1)) ++count;
+        return count;
+    };
+    EXPECT_EQ(times("note: of all"), 1U) << table;
+    EXPECT_EQ(times("note: of one"), 3U) << table;
+    EXPECT_EQ(times("classes: 2: "), 1U) << table;
+    EXPECT_EQ(times("best on "), 2U) << table;
+    EXPECT_EQ(times("(one round"), 1U) << table;
+    EXPECT_EQ(times("\n  => "), 4U) << table;
+}
+
 TEST(Table, ATierInMemoryCannotBeCold) {
     Result result = test::hand_made_result();
     result.tier.tier_kind = "ram";

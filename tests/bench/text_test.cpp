@@ -8,9 +8,10 @@ namespace {
 TEST(Text, IsCutAtTheEndOrAtTheBeginning) {
     EXPECT_EQ(shortened("abcdef", 6), "abcdef");
     EXPECT_EQ(shortened("abcdefg", 6), "abcd..");
-    EXPECT_EQ(shortened_front("abcdef", 6), "abcdef");
-    EXPECT_EQ(shortened_front("abcdefg", 6), "..defg");
-    EXPECT_EQ(shortened_front("caf\xc3\xa9s", 4), "..\xc3\xa9s") << "whole characters";
+    EXPECT_EQ(shortened_middle("abcdef", 6), "abcdef");
+    EXPECT_EQ(shortened_middle("abcdefg", 6), "ab..fg");
+    EXPECT_EQ(shortened_middle("\xc3\xa9tudes caf\xc3\xa9", 5), "\xc3\xa9t..\xc3\xa9") << "whole characters";
+    EXPECT_EQ(shortened_middle("abcdefg", 2), "..");
     EXPECT_EQ(shortened("\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 3), "\xc3\xa9..");
 }
 

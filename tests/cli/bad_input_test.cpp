@@ -156,6 +156,9 @@ TEST_F(Bench, BadInputIsOneLineAndTouchesNothing) {
     } cases[] = {
         {{}, 2, "subcommand"},
         {{"bench"}, 2, "DATASET is missing"},
+        {{"inspect", data_, "--foo", "3"}, 2, "there is no option --foo. "},
+        {{"inspect", "--foo", "3", data_}, 2, "there is no option --foo. "},
+        {{"pack", data_, dir_ / "new", "--format", "tfrecord", "--bar", "x y"}, 2, "there is no option --bar. "},
         {{"frobnicate"}, 2, "no subcommand 'frobnicate'"},
         {{"bnch"}, 2, "did you mean bench?"},
         {{"bench", dir_ / "none"}, 2, "none"},

@@ -57,6 +57,16 @@ TEST_F(Bench, WhatWasAskedForAndNotReachedStandsInTableAndJson) {
     EXPECT_THAT(ended.out, AllOf(StartsWith("! required seconds<=1ns"), HasSubstr("note: --steps 100")));
 }
 
+TEST_F(Bench, WhatIsMissedIsSaidOnceInOnePlace) {
+    const std::vector<std::string> arguments{"bench", data_, "--no-controls", "--require", "seconds<=1ns"};
+    test::TerminalProgram program(arguments);
+    const Ended ended = program.finish();
+    EXPECT_EQ(ended.exit_code, 1);
+    const std::size_t first = ended.out.find("required seconds<=1ns");
+    ASSERT_NE(first, std::string::npos) << ended.out;
+    EXPECT_EQ(ended.out.find("required seconds<=1ns", first + 1), std::string::npos) << ended.out;
+}
+
 TEST_F(Bench, ASweepOfAllEnginesNamesInItsReportWhatOneWouldHaveExpected) {
     const Ended all = bench({"--engine", "all"});
     ASSERT_EQ(all.exit_code, 0) << all.err;
