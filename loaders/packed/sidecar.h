@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "loaders/dataset.h"
+#include "loaders/packed/shard_files.h"
 
 namespace feedline {
 
@@ -34,8 +35,6 @@ struct SidecarSample {
 
     bool operator==(const SidecarSample&) const = default;
 };
-
-constexpr std::string_view kSidecarSuffix = ".samples";
 
 // With its line's end.
 std::string to_line(const SidecarSample& sample);

@@ -28,6 +28,7 @@
 #include "packers/pack/journal.h"
 #include "packers/pack/partition.h"
 #include "packers/pack/shard_job.h"
+#include "packers/pack/source_watch.h"
 
 namespace feedline {
 namespace {
@@ -124,6 +125,7 @@ class Run {
 public:
     Run(const std::shared_ptr<const Dataset>& source, const Packer& packer, const PackOptions& options)
         : source_(source),
+          watch_(source),
           packer_(packer),
           options_(options),
           name_(dataset_name(*source, options.name)),
@@ -174,6 +176,7 @@ private:
     void write_manifest(const Manifest& manifest, const std::string& directory) const;
 
     std::shared_ptr<const Dataset> source_;
+    SourceWatch watch_;
     const Packer& packer_;
     const PackOptions& options_;
     std::string name_;
@@ -262,6 +265,7 @@ void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::stri
     const auto writers = static_cast<unsigned>(std::min<std::uint64_t>(threads, missing.size()));
     RateLimit rate(options_.rate_bytes_per_second, interrupt);
     const ShardContext context{.source = source_,
+                               .watch = watch_,
                                .packer = packer_,
                                .heads = heads,
                                .sample_at = sample_at_,

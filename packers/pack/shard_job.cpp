@@ -31,6 +31,14 @@ void rename_to(const std::string& from, const std::string& to) {
     if (std::rename(from.c_str(), to.c_str()) != 0) throw system_error(errno, "cannot rename the finished file to", to);
 }
 
+Error changed_error(const Dataset& source, ShardId file) {
+    return Error(ErrorKind::changed, "the file changed while it was packed")
+        .at(source.path(file))
+        .advise(source.info().packed
+                    ? "Nothing may change the source during a run: begin anew with --overwrite"
+                    : "Nothing may change the source during a run: go on with --resume, or use --on-error skip");
+}
+
 // The sample that is being written: its content goes to the writer and, part by part, into checksums.
 class OpenSample {
 public:
@@ -70,6 +78,19 @@ void ShardJob::start_reading(std::vector<SampleId> ids) {
     if (stopped_) reader_->stop();
 }
 
+std::vector<std::size_t> ShardJob::changed(std::span<const SampleId> ids, const SourceWatch::Look& before) const {
+    const std::vector<ShardId> files = context_.watch.changed(before);
+    if (files.empty()) return {};
+    if (context_.reading.on_error == OnError::stop) throw changed_error(*context_.source, files.front());
+    std::vector<Extent> extents(ids.size());
+    context_.source->locate(ids, extents);
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (std::binary_search(files.begin(), files.end(), extents[i].shard)) positions.push_back(i);
+    }
+    return positions;
+}
+
 PackedShard ShardJob::run(std::uint64_t number, const ShardRange& range) {
     std::vector<std::uint64_t> positions(range.count);
     std::iota(positions.begin(), positions.end(), range.first);
@@ -80,7 +101,7 @@ PackedShard ShardJob::run(std::uint64_t number, const ShardRange& range) {
         if (positions.empty()) {
             throw Error(ErrorKind::corrupt, fmt::format("no sample of shard {} can be read", number))
                 .at(left_out.front().path)
-                .advise("See what became of the source");
+                .advise("See what became of the source; a larger --shard-size puts such samples among others");
         }
         Attempt done = attempt(number, range, positions);
         if (done.failed.empty()) {
@@ -98,7 +119,7 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
                                     const std::vector<std::uint64_t>& positions) {
     const std::string name = context_.packer.shard_name(context_.name, number, context_.shards);
     const std::string sidecar_name = name + std::string(kSidecarSuffix);
-    const std::string index_name = name + ".idx";
+    const std::string index_name = name + std::string(kIndexSuffix);
     for (const std::string& file : {name, sidecar_name, index_name}) remove_leftover(temporary(file));
 
     std::vector<SampleId> ids;
@@ -118,6 +139,7 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
     const auto fail = [&](std::size_t at, std::string why) {
         result.failed.push_back({positions[at], {context_.source->key(ids[at]), std::move(why)}});
     };
+    const SourceWatch::Look before = context_.watch.look(ids);
     start_reading(ids);
     const std::unique_ptr<ShardWriter> writer = context_.packer.open(plan);
     NewFile sidecar(temporary(sidecar_name), nullptr);
@@ -157,6 +179,7 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
                     fail(piece.position, problem);
                     continue;
                 }
+                (void)changed(ids, before);  // says what is to blame
                 Extent extent;
                 context_.source->locate(std::span(&id, 1), std::span(&extent, 1));
                 throw Error(ErrorKind::corrupt,
@@ -175,6 +198,10 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
     {
         const std::lock_guard lock(mutex_);
         if (stopped_) throw Error(ErrorKind::interrupted, "interrupted; --resume goes on with what is whole");
+    }
+    // Where something failed all is read again, and looked at again.
+    if (result.failed.empty()) {
+        for (const std::size_t at : changed(ids, before)) fail(at, "changed while it was packed");
     }
     if (!result.failed.empty()) {
         context_.samples_done.fetch_sub(samples, std::memory_order_relaxed);

@@ -17,6 +17,7 @@
 #include "packers/pack/head_maker.h"
 #include "packers/pack/partition.h"
 #include "packers/pack/sample_reader.h"
+#include "packers/pack/source_watch.h"
 #include "packers/packer.h"
 
 namespace feedline {
@@ -24,6 +25,7 @@ namespace feedline {
 // What all shards of a run have in common. Not owned.
 struct ShardContext {
     const std::shared_ptr<const Dataset>& source;
+    const SourceWatch& watch;
     const Packer& packer;
     const HeadMaker& heads;
     const SampleAt& sample_at;
@@ -57,6 +59,8 @@ private:
     };
     Attempt attempt(std::uint64_t number, const ShardRange& range, const std::vector<std::uint64_t>& positions);
     void start_reading(std::vector<SampleId> ids);
+    // Which of `ids` lie in a file that is not as it was; with OnError::stop it is thrown.
+    std::vector<std::size_t> changed(std::span<const SampleId> ids, const SourceWatch::Look& before) const;
     std::string temporary(const std::string& name) const { return context_.directory + "/." + name + ".partial"; }
     std::string final_path(const std::string& name) const { return context_.directory + "/" + name; }
 
