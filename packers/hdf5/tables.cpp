@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <string_view>
 
 #include "core/error.h"
 #include "core/fd.h"
@@ -21,8 +23,22 @@ namespace {
 constexpr std::size_t kLongestText = 255;
 constexpr hsize_t kPageBytes = 4096;
 
+std::uint64_t size_of(const std::string& path) {
+    struct stat status {};
+    return stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
+}
+
 [[noreturn]] void refuse(const std::string& path, const std::string& what) {
     const Problem problem = last_problem();
+    // The library has words for the system's error, with its number among them.
+    constexpr std::string_view kNumber = "errno = ";
+    const std::size_t at = problem.text.find(kNumber);
+    int error_number = 0;
+    if (at != std::string::npos) {
+        const char* end = problem.text.data() + problem.text.size();
+        std::from_chars(problem.text.data() + at + kNumber.size(), end, error_number);
+    }
+    if (error_number > 0) throw cannot_write(error_number, path, size_of(path));
     throw Error(problem.device ? ErrorKind::io : ErrorKind::internal, fmt::format("{} ({})", what, problem.text))
         .at(path);
 }

@@ -1,5 +1,6 @@
 #include "packers/lmdb/lmdb_packer.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <lmdb.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/fd.h"
 #include "core/units.h"
 #include "packers/lmdb/data_sum.h"
 #include "packers/lmdb/datum_writer.h"
@@ -39,6 +41,16 @@ std::string key_of(const SampleHead& head) {
     const std::string tail = fmt::format("~{:016x}", digest(key));
     key.resize(kLongestKey - tail.size());
     return key + tail;
+}
+
+// The library says EIO also where a write came short: what the next one says is why.
+int reason_of(int error_number, const std::string& file, std::uint64_t size_bytes) {
+    if (error_number != EIO) return error_number;
+    const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    const std::vector<char> page(kPageBytes);
+    if (!fd) return error_number;
+    const ssize_t written = ::pwrite(fd.get(), page.data(), page.size(), static_cast<off_t>(size_bytes));
+    return written < 0 ? errno : error_number;
 }
 
 struct CloseEnvironment {
@@ -108,13 +120,14 @@ public:
     ShardSum finish() override {
         commit();
         check(mdb_env_sync(environment_.get(), 1), "cannot flush");
-        sync_directory_of(path_ + "/data.mdb");
-        const FileSum sum = lmdb::sum_of_data(environment_.get(), path_ + "/data.mdb", large_);
+        sync_directory_of(data_file());
+        const FileSum sum = lmdb::sum_of_data(environment_.get(), data_file(), large_);
         environment_.reset();
         return {.bytes = sum.bytes, .crc32c = sum.crc32c, .index_crc32c = {}};
     }
 
 private:
+    std::string data_file() const { return fmt::format("{}/{}", path_, kDataInDirectory); }
     void put(std::span<const std::byte> piece) {
         if (!piece.empty()) std::memcpy(to_, piece.data(), piece.size());
         to_ += piece.size();
@@ -130,7 +143,13 @@ private:
 
     void check(int result, const char* what) const {
         if (result == MDB_SUCCESS) return;
-        if (result > 0) throw cannot_write(result, path_ + "/data.mdb", 0);
+        if (result > 0) {
+            const std::string file = data_file();
+            struct stat status {};
+            const bool there = ::stat(file.c_str(), &status) == 0;
+            const std::uint64_t size_bytes = there ? static_cast<std::uint64_t>(status.st_size) : 0;
+            throw cannot_write(reason_of(result, file, size_bytes), file, size_bytes);
+        }
         throw Error(ErrorKind::internal, fmt::format("{} ({})", what, mdb_strerror(result))).at(path_);
     }
 
