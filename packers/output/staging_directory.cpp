@@ -52,21 +52,87 @@ void require_usable(const std::string& destination, bool replace) {
     }
 }
 
+// Removes what is in a directory but the marker. What makes it look finished goes first: a kill in between leaves
+// nothing that does.
+void empty_out(int directory_fd, const std::string& path, const std::string& last_file) {
+    if (!last_file.empty() && ::unlinkat(directory_fd, last_file.c_str(), 0) == 0) (void)::fsync(directory_fd);
+    std::error_code failure;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, failure)) {
+        if (entry.path().filename() == kIncompleteMarker) continue;
+        fs::remove_all(entry.path(), failure);
+        if (failure) throw system_error(failure.value(), "cannot clear", entry.path().native());
+    }
+    if (failure) throw system_error(failure.value(), "cannot clear", path);
+}
+
+Fd open_marker(int directory_fd, int create) {
+    return Fd(::openat(directory_fd, kIncompleteMarker, O_RDWR | O_NOFOLLOW | O_CLOEXEC | create, 0666));
+}
+
+Fd open_parent(const std::string& destination) {
+    const std::string parent = parent_directory(destination);
+    Fd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (fd) return fd;
+    if (errno == ENOENT) throw usage("the parent directory is missing", parent, "Make it first with mkdir -p");
+    if (errno == ENOTDIR) throw usage("the parent is not a directory", parent, "Give another destination");
+    throw system_error(errno, "cannot open the parent directory", parent);
+}
+
+Fd open_staging(const std::string& path) {
+    Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && (errno == ENOTDIR || errno == ELOOP)) {
+        throw usage("something is in the way that was not left by an unfinished run", path,
+                    "Look at it, then remove it or give another destination");
+    }
+    return fd;
+}
+
+// Of the directory that is open: its marker, locked. What is empty, or as good as finished, may lack one, which is made
+// if `create` says so.
+Fd lock_marker(int directory_fd, const std::string& path, bool may_lack, int create) {
+    Fd marker = open_marker(directory_fd, may_lack ? create : 0);
+    if (!marker && errno == ENOENT) {
+        if (may_lack && create == 0) return marker;
+        throw usage("there is a directory in the way that was not left by an unfinished run", path,
+                    "Look at it, then remove it or give another destination");
+    }
+    if (!marker) throw system_error(errno, "cannot mark directory", path + "/" + kIncompleteMarker);
+    if (::flock(marker.get(), LOCK_EX | LOCK_NB) == 0) return marker;
+    if (errno != EWOULDBLOCK) throw system_error(errno, "cannot lock", path + "/" + kIncompleteMarker);
+    throw usage("another run is writing this dataset", path, "Wait for it or give another destination");
+}
+
+bool may_lack_marker(int directory_fd, bool empty, const std::string& last_file) {
+    struct stat last {};
+    return empty || (!last_file.empty() && ::fstatat(directory_fd, last_file.c_str(), &last, AT_SYMLINK_NOFOLLOW) == 0);
+}
+
+Error left_over(const std::string& path) {
+    return usage("an unfinished run has left its work here", path,
+                 "Go on with it (--resume), or begin anew (--overwrite)");
+}
+
 }  // namespace
+
+void StagingDirectory::require_free(const std::string& destination, const StagingOptions& options) {
+    const std::string name = without_trailing_slashes(destination);
+    require_usable(name, options.replace);
+    (void)open_parent(name);
+    const std::string path = name + ".incomplete";
+    const Fd directory = open_staging(path);
+    if (!directory) return;
+    std::error_code failure;
+    const bool empty = fs::is_empty(path, failure);
+    (void)lock_marker(directory.get(), path, may_lack_marker(directory.get(), empty, options.last_file), 0);
+    if (!empty && options.leftover == StagingOptions::Leftover::refuse) throw left_over(path);
+}
 
 StagingDirectory::StagingDirectory(const std::string& destination, const StagingOptions& options)
     : options_(options),
       destination_(without_trailing_slashes(destination)),
       staging_path_(destination_ + ".incomplete") {
     require_usable(destination_, options.replace);
-    fs::path parent = fs::path(destination_).parent_path();
-    if (parent.empty()) parent = ".";
-    parent_ = Fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!parent_) {
-        if (errno == ENOENT) throw usage("the parent directory is missing", parent, "Make it first with mkdir -p");
-        if (errno == ENOTDIR) throw usage("the parent is not a directory", parent, "Give another destination");
-        throw system_error(errno, "cannot open the parent directory", parent.native());
-    }
+    parent_ = open_parent(destination_);
     acquire();
 }
 
@@ -75,69 +141,58 @@ StagingDirectory::StagingDirectory(const std::string& destination, const Staging
 void StagingDirectory::acquire() {
     const bool made = ::mkdir(staging_path_.c_str(), 0777) == 0;
     if (!made && errno != EEXIST) throw system_error(errno, "cannot make directory", staging_path_);
-    directory_ = Fd(::open(staging_path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!directory_ && (errno == ENOTDIR || errno == ELOOP)) {
-        throw usage("something is in the way that was not left by an unfinished run", staging_path_,
-                    "Look at it, then remove it or give another destination");
-    }
+    directory_ = open_staging(staging_path_);
     if (!directory_) throw system_error(errno, "cannot open directory", staging_path_);
-
     std::error_code failure;
     const bool empty = fs::is_empty(staging_path_, failure);
-    struct stat last {};
-    const bool nearly_finished = !options_.last_file.empty() && ::fstatat(directory_.get(), options_.last_file.c_str(),
-                                                                          &last, AT_SYMLINK_NOFOLLOW) == 0;
-    const int create = empty || nearly_finished ? O_CREAT : 0;
-    Fd marker(::openat(directory_.get(), kIncompleteMarker, O_RDWR | O_NOFOLLOW | O_CLOEXEC | create, 0666));
-    if (!marker && errno == ENOENT) {
-        throw usage("there is a directory in the way that was not left by an unfinished run", staging_path_,
-                    "Look at it, then remove it or give another destination");
-    }
-    if (!marker) throw system_error(errno, "cannot mark directory", staging_path_ + "/" + kIncompleteMarker);
-    if (::flock(marker.get(), LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) throw system_error(errno, "cannot lock", staging_path_ + "/" + kIncompleteMarker);
-        throw usage("another run is writing this dataset", staging_path_, "Wait for it or give another destination");
-    }
-    marker_ = std::move(marker);
+    marker_ = lock_marker(directory_.get(), staging_path_, may_lack_marker(directory_.get(), empty, options_.last_file),
+                          O_CREAT);
     has_leftover_ = !empty;
     if (!has_leftover_ || options_.leftover == StagingOptions::Leftover::keep) return;
     if (options_.leftover == StagingOptions::Leftover::refuse) {
         directory_.reset();  // it is not ours to remove
-        throw usage("an unfinished run has left its work here", staging_path_,
-                    "Go on with it (--resume), or begin anew (--overwrite)");
+        throw left_over(staging_path_);
     }
     clear();
 }
 
 void StagingDirectory::clear() {
-    std::error_code failure;
-    for (const fs::directory_entry& entry : fs::directory_iterator(staging_path_, failure)) {
-        if (entry.path().filename() == kIncompleteMarker) continue;
-        fs::remove_all(entry.path(), failure);
-        if (failure)
-            throw system_error(failure.value(), "cannot clear the leftover of a killed run", entry.path().native());
-    }
+    empty_out(directory_.get(), staging_path_, options_.last_file);
     has_leftover_ = false;
 }
 
 void StagingDirectory::publish() {
     if (::unlinkat(directory_.get(), kIncompleteMarker, 0) != 0)
         throw system_error(errno, "cannot unmark", staging_path_);
-    put_in_place();
+    const bool exchanged = put_in_place();
     published_ = true;
     if (::fsync(parent_.get()) != 0) throw system_error(errno, "cannot flush the directory of", destination_);
-    if (!options_.replace) return;
-    // What was replaced lies where the new one was.
-    std::error_code failure;
-    fs::remove_all(staging_path_, failure);
-    if (failure) throw system_error(failure.value(), "cannot remove what was replaced", staging_path_);
+    if (exchanged) remove_replaced();
 }
 
-void StagingDirectory::put_in_place() {
-    if (std::rename(staging_path_.c_str(), destination_.c_str()) == 0) return;
+// What was replaced lies where the new one was. From here on it is a leftover of ours, to be told by the marker also
+// when it is removed in part.
+void StagingDirectory::remove_replaced() {
+    directory_ = Fd(::open(staging_path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (directory_) marker_ = open_marker(directory_.get(), O_CREAT);
+    if (!directory_ || !marker_) throw system_error(errno, "cannot remove what was replaced", staging_path_);
+    if (::flock(marker_.get(), LOCK_EX | LOCK_NB) != 0) return;  // somebody else clears it already
+    remove_all();
+}
+
+void StagingDirectory::remove_all() {
+    empty_out(directory_.get(), staging_path_, options_.last_file);
+    const bool removed = ::unlinkat(directory_.get(), kIncompleteMarker, 0) == 0 && ::rmdir(staging_path_.c_str()) == 0;
+    if (!removed) throw system_error(errno, "cannot remove", staging_path_);
+}
+
+// Whether what was there is now where the new one was.
+bool StagingDirectory::put_in_place() {
+    if (std::rename(staging_path_.c_str(), destination_.c_str()) == 0) return false;
     const bool occupied = errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR;
     if (occupied && options_.replace) {
-        if (::renameat2(AT_FDCWD, staging_path_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_EXCHANGE) == 0) return;
+        if (::renameat2(AT_FDCWD, staging_path_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_EXCHANGE) == 0)
+            return true;
     } else if (occupied) {
         throw Error(ErrorKind::changed, "something else appeared at the destination while the dataset was written")
             .at(destination_)
@@ -148,8 +203,10 @@ void StagingDirectory::put_in_place() {
 
 StagingDirectory::~StagingDirectory() {
     if (published_ || !directory_ || keep_) return;
-    std::error_code ignored;
-    fs::remove_all(staging_path_, ignored);
+    try {
+        remove_all();
+    } catch (const Error&) {  // it stays a leftover
+    }
 }
 
 }  // namespace feedline

@@ -28,7 +28,10 @@ public:
     // is missing, when another run is writing it, or when DST.incomplete is not a leftover of ours; Error{io,
     // out_of_space} when the system refuses. Nothing is touched then.
     explicit StagingDirectory(const std::string& destination, const StagingOptions& options = {});
-    // Removes everything unless publish() succeeded.
+    // Throws usage as the constructor does, and touches nothing.
+    static void require_free(const std::string& destination, const StagingOptions& options);
+    // Removes everything unless publish() succeeded. Whenever a directory is removed, `last_file` goes first and the
+    // marker last: what a kill leaves of it looks unfinished, and is a leftover.
     ~StagingDirectory();
     StagingDirectory(const StagingDirectory&) = delete;
     StagingDirectory& operator=(const StagingDirectory&) = delete;
@@ -45,7 +48,9 @@ public:
 
 private:
     void acquire();
-    void put_in_place();
+    bool put_in_place();
+    void remove_replaced();
+    void remove_all();
 
     StagingOptions options_;
     bool has_leftover_ = false;

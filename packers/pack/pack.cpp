@@ -18,7 +18,9 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/incomplete.h"
 #include "core/units.h"
+#include "loaders/packed/shard_files.h"
 #include "packers/output/digest.h"
 #include "packers/output/new_file.h"
 #include "packers/output/paths.h"
@@ -90,7 +92,8 @@ void require_ours(const std::string& directory, const std::optional<Manifest>& m
     std::set<std::string> known = {kManifestName};
     if (manifest) {
         for (const PackedShard& shard : manifest->shards) {
-            known.insert({shard.name, shard.name + ".samples", shard.name + ".idx"});
+            known.insert(
+                {shard.name, shard.name + std::string(kSidecarSuffix), shard.name + std::string(kIndexSuffix)});
         }
     }
     std::error_code none;
@@ -128,6 +131,8 @@ public:
           watch_(source),
           packer_(packer),
           options_(options),
+          destination_(without_trailing_slashes(options.destination)),
+          unfinished_(destination_ + ".incomplete"),
           name_(dataset_name(*source, options.name)),
           permutation_(source->size(), options.seed),
           sample_at_([this](std::uint64_t position) {
@@ -136,6 +141,10 @@ public:
           ranges_(partition(*source, sample_at_,
                             {.shard_bytes = options.shard_bytes, .shard_samples = 0, .shards = options.shards})),
           classes_(classes_of(*source)) {
+        if (options.shards == 0 && options.shard_bytes == 0) {
+            throw Error(ErrorKind::usage, "a shard of 0 bytes holds nothing")
+                .advise("--shard-size takes a size such as 256MiB; --shards 1 makes one of all");
+        }
         if (options.destination.empty()) throw Error(ErrorKind::usage, "no destination given");
         constexpr unsigned kMostThreads = 1024;
         if (options.threads > kMostThreads) {
@@ -147,12 +156,7 @@ public:
     Run(const Run&) = delete;
     Run& operator=(const Run&) = delete;
 
-    PackPlan plan() const {
-        PackPlan all = sizes();
-        all.estimated_seconds = reading_seconds();
-        return all;
-    }
-
+    PackPlan plan() const;
     PackPlan sizes() const {
         return {.shards = ranges_.size(),
                 .samples = source_->size(),
@@ -165,9 +169,15 @@ public:
     PackResult run(const std::function<void(const PackProgress&)>& progress, const Interrupt& interrupt);
 
 private:
-    double reading_seconds() const;
+    struct Standing;
+    Standing standing(const std::string& plan) const;
+    StagingOptions staging_options(const Standing& now) const;
+    std::string clear_beside() const;
+    double reading_seconds(const EngineSelection& engine) const;
+    std::vector<std::string> notes() const;
     std::string digest_of_all(const HeadMaker& heads) const;
     void require_space(std::uint64_t done_bytes) const;
+    bool is_there(const PackedShard& shard, const std::string& directory) const;
     void forget_what_is_gone(Journal& journal, const std::string& directory) const;
     void write_shards(const HeadMaker& heads, Journal& journal, const std::string& directory,
                       const EngineSelection& engine, const std::function<void(const PackProgress&)>& progress,
@@ -179,6 +189,8 @@ private:
     SourceWatch watch_;
     const Packer& packer_;
     const PackOptions& options_;
+    std::string destination_;
+    std::string unfinished_;
     std::string name_;
     Permutation permutation_;
     SampleAt sample_at_;
@@ -187,7 +199,7 @@ private:
 };
 
 // Of the whole source, by how long a few samples of all parts of it take.
-double Run::reading_seconds() const {
+double Run::reading_seconds(const EngineSelection& engine) const {
     constexpr std::uint64_t kSamples = 256;
     constexpr std::uint64_t kBytes = 64U << 20U;
     const std::uint64_t mean = std::max<std::uint64_t>(1, source_->info().bytes / source_->size());
@@ -197,15 +209,30 @@ double Run::reading_seconds() const {
     std::shared_ptr<Slab> slab;
     const Nanoseconds start = now_ns();
     SampleReader reader(source_, std::move(ids),
-                        {.engine = select_engine(EngineKind::uring, *source_),
-                         .threads = 1,
-                         .queue_depth = kQueueDepth,
-                         .on_error = OnError::skip},
-                        slab);
+                        {.engine = engine, .threads = 1, .queue_depth = kQueueDepth, .on_error = OnError::skip}, slab);
     RecordPiece piece;
     while (reader.next(piece)) {
     }
     return to_seconds(now_ns() - start) * static_cast<double>(source_->size()) / static_cast<double>(count);
+}
+
+std::vector<std::string> Run::notes() const {
+    constexpr std::uint64_t kMany = 1000;
+    std::vector<std::string> notes;
+    const DatasetInfo& info = source_->info();
+    if (options_.shards == 0 && info.samples >= kMany && ranges_.size() == info.samples) {
+        notes.push_back(fmt::format("each of {} gets a shard of its own, for no two fit a --shard-size of {}",
+                                    format_counted(info.samples, "sample"),
+                                    format_size(static_cast<double>(options_.shard_bytes))));
+    }
+    // Other people's arrays; in our own layouts samples have neither.
+    const bool arrays = (info.format == "hdf5" && info.layout.find(" by offsets") == std::string::npos) ||
+                        (info.format == "pth" && info.layout != "packed");
+    if (arrays) {
+        notes.push_back(fmt::format("samples become the plain bytes of their arrays: shape and type ({}) are not kept",
+                                    printable(info.layout)));
+    }
+    return notes;
 }
 
 // What a run that goes on must have in common with the one that began.
@@ -228,19 +255,21 @@ void Run::require_space(std::uint64_t done_bytes) const {
         .advise("Make room, or write elsewhere");
 }
 
+// Whether all files of a shard that was whole are still on disk.
+bool Run::is_there(const PackedShard& shard, const std::string& directory) const {
+    const std::string path = directory + "/" + shard.name;
+    const std::string inside = packer_.data_file().empty() ? "" : "/" + std::string(packer_.data_file());
+    struct stat status {};
+    return ::stat((path + std::string(kSidecarSuffix)).c_str(), &status) == 0 &&
+           (!shard.index_crc32c || ::stat((path + std::string(kIndexSuffix)).c_str(), &status) == 0) &&
+           ::stat((path + inside).c_str(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) == shard.bytes;
+}
+
 // A shard that is in the journal and no longer on disk as it was is written again.
 void Run::forget_what_is_gone(Journal& journal, const std::string& directory) const {
     for (std::uint64_t number = 0; number < ranges_.size(); ++number) {
         const auto found = journal.done().find(number);
-        if (found == journal.done().end()) continue;
-        const std::string path = directory + "/" + found->second.name;
-        const std::string inside = packer_.data_file().empty() ? "" : "/" + std::string(packer_.data_file());
-        struct stat status {};
-        struct stat sidecar {};
-        const bool there = ::stat((path + inside).c_str(), &status) == 0 &&
-                           static_cast<std::uint64_t>(status.st_size) == found->second.bytes &&
-                           ::stat((path + ".samples").c_str(), &sidecar) == 0;
-        if (!there) journal.forget(number);
+        if (found != journal.done().end() && !is_there(found->second, directory)) journal.forget(number);
     }
 }
 
@@ -356,59 +385,120 @@ void Run::write_manifest(const Manifest& manifest, const std::string& directory)
     remove_journal(directory);
 }
 
-PackResult Run::run(const std::function<void(const PackProgress&)>& progress, const Interrupt& interrupt) {
-    const HeadMaker heads(source_, packer_, options_.parts, LabelChoice(options_.labels), classes_);
-    const std::string plan = digest_of_all(heads);
-    const std::string destination = without_trailing_slashes(options_.destination);
-    const std::string unfinished = destination + ".incomplete";
+// What is at the destination and beside it before a run begins.
+struct Run::Standing {
+    std::optional<Manifest> there;      // of the destination
+    std::optional<Manifest> finished;   // of an unfinished run that lacked nothing but its last rename
+    std::optional<JournalStart> begun;  // by an unfinished run
+    bool complete = false;              // the destination is what this run would make
+    bool replace = false;               // the destination is to be exchanged
+};
 
-    const std::optional<Manifest> there = read_manifest(destination);
-    if (options_.resume && there && there->plan == plan) return {*there, there->shards.size(), true, {}};
-    // A run that was killed between its manifest and its last rename has nothing left to do but that.
-    const std::optional<Manifest> finished = read_manifest(unfinished);
-    const std::optional<JournalStart> begun = Journal::peek(unfinished);
+// Throws what stands in the way.
+Run::Standing Run::standing(const std::string& plan) const {
+    Standing now{read_manifest(destination_), {}, {}, false, false};
+    now.complete = options_.resume && now.there && now.there->plan == plan;
+    if (now.complete) return now;
+    now.finished = read_manifest(unfinished_);
+    now.begun = Journal::peek(unfinished_);
     if (options_.resume && !options_.overwrite) {
-        const std::string& other = finished ? finished->plan : begun ? begun->plan : plan;
+        const std::string& other = now.finished ? now.finished->plan : now.begun ? now.begun->plan : plan;
         if (other != plan) {
             throw Error(ErrorKind::usage, "what an unfinished run has left is of another source or of other options")
-                .at(unfinished)
+                .at(unfinished_)
                 .advise("Begin anew with --overwrite, or remove it");
         }
     }
-    const bool replace = options_.overwrite || (options_.resume && begun && begun->replaces);
-    if (replace) require_ours(destination, there);
-    if (there && !replace) {
-        throw Error(ErrorKind::usage, options_.resume
-                                          ? "the destination is whole, and of another source or of other options"
-                                          : "the destination holds a packed dataset already")
-            .at(destination)
-            .advise("Give another name, or replace it with --overwrite");
-    }
+    now.replace = options_.overwrite || (options_.resume && now.begun && now.begun->replaces);
+    if (now.replace) require_ours(destination_, now.there);
+    if (!now.there || now.replace) return now;
+    // A run that was to replace it, and was killed a moment before it did, has left no journal that says so.
+    const bool replacing = options_.resume && now.finished;
+    throw Error(ErrorKind::usage, replacing ? "the destination is another dataset, and the new one waits beside it"
+                                  : options_.resume
+                                      ? "the destination is whole, and of another source or of other options"
+                                      : "the destination holds a packed dataset already")
+        .at(destination_)
+        .advise(replacing ? "Put it in place with --resume --overwrite"
+                          : "Give another name, or replace it with --overwrite");
+}
+
+StagingOptions Run::staging_options(const Standing& now) const {
     using Leftover = StagingOptions::Leftover;
-    StagingDirectory staging(options_.destination, {.leftover = options_.resume      ? Leftover::keep
-                                                                : options_.overwrite ? Leftover::clear
-                                                                                     : Leftover::refuse,
-                                                    .last_file = kManifestName,
-                                                    .replace = replace});
+    return {.leftover = options_.resume      ? Leftover::keep
+                        : options_.overwrite ? Leftover::clear
+                                             : Leftover::refuse,
+            .last_file = kManifestName,
+            .replace = now.replace};
+}
+
+// What a run that replaced the dataset and was killed then has not removed any more, or another has begun.
+std::string Run::clear_beside() const {
+    std::error_code none;
+    const fs::path beside(unfinished_);
+    const bool ours = fs::exists(beside / kIncompleteMarker, none) || fs::exists(beside / kManifestName, none);
+    if (!ours) return {};
+    if (!options_.overwrite) return unfinished_;
+    const StagingDirectory cleared(
+        destination_, {.leftover = StagingOptions::Leftover::clear, .last_file = kManifestName, .replace = true});
+    return {};
+}
+
+PackPlan Run::plan() const {
+    const HeadMaker heads(source_, packer_, options_.parts, LabelChoice(options_.labels), classes_);
+    const Standing now = standing(digest_of_all(heads));
+    if (!now.complete) StagingDirectory::require_free(destination_, staging_options(now));
+    PackPlan all = sizes();
+    const EngineSelection engine = select_engine(EngineKind::uring_direct, *source_);
+    all.past_cache = engine.alignment.direct();
+    all.estimated_seconds = reading_seconds(engine);
+    all.complete = now.complete;
+    all.replaces = now.replace && now.there;
+    all.notes = notes();
+    return all;
+}
+
+PackResult Run::run(const std::function<void(const PackProgress&)>& progress, const Interrupt& interrupt) {
+    const HeadMaker heads(source_, packer_, options_.parts, LabelChoice(options_.labels), classes_);
+    const std::string plan = digest_of_all(heads);
+    const Standing now = standing(plan);
+    if (now.complete) {
+        return {.manifest = *now.there,
+                .resumed_shards = now.there->shards.size(),
+                .was_complete = true,
+                .left_beside = clear_beside(),
+                .engine_fallback = {}};
+    }
+    if (options_.note) {
+        for (const std::string& note : notes()) options_.note(note);
+    }
+    StagingDirectory staging(destination_, staging_options(now));
+    // A run that was killed between its manifest and its last rename has nothing left to do but that.
+    const auto is_whole = [&](const Manifest& manifest) {
+        return manifest.plan == plan &&
+               std::all_of(manifest.shards.begin(), manifest.shards.end(),
+                           [&](const PackedShard& shard) { return is_there(shard, staging.path()); });
+    };
+    const bool finished = now.finished && is_whole(*now.finished);
     const bool goes_on =
-        staging.has_leftover() && ((finished && finished->plan == plan) || (begun && begun->plan == plan));
+        staging.has_leftover() && (finished || (!now.finished && now.begun && now.begun->plan == plan));
+    if (goes_on) staging.keep();
     if (staging.has_leftover() && !goes_on) staging.clear();
     const EngineSelection engine = select_engine(EngineKind::uring, *source_);
-    PackResult result{{}, 0, false, engine.kind == EngineKind::uring ? std::string() : engine.fallback};
+    PackResult result;
+    if (engine.kind != EngineKind::uring) result.engine_fallback = engine.fallback;
     if (goes_on && finished) {
-        staging.keep();
         remove_journal(staging.path());  // the kill may have come between the manifest and this
-        result.manifest = *finished;
-        result.resumed_shards = finished->shards.size();
+        result.manifest = *now.finished;
+        result.resumed_shards = now.finished->shards.size();
         staging.publish();
         return result;
     }
-    Journal journal(staging.path(), {plan, replace});
+    Journal journal(staging.path(), {plan, now.replace});
     forget_what_is_gone(journal, staging.path());
     result.resumed_shards = journal.done().size();
     std::uint64_t done_bytes = 0;
     for (const auto& [number, shard] : journal.done()) done_bytes += shard.bytes;
-    if (!journal.done().empty()) staging.keep();
     require_space(done_bytes);
     try {
         write_shards(heads, journal, staging.path(), engine, progress, interrupt);

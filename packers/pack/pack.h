@@ -37,6 +37,8 @@ struct PackOptions {
     double rate_bytes_per_second = 0;  // 0: no limit
     bool resume = false;
     bool overwrite = false;
+    // Gets, before anything is written, what a person should know. May be empty.
+    std::function<void(const std::string&)> note{};
 };
 
 struct PackProgress {
@@ -53,12 +55,17 @@ struct PackPlan {
     std::uint64_t estimated_bytes = 0;  // that will be written
     std::uint64_t free_bytes = 0;       // at the destination
     double estimated_seconds = 0;       // of reading, by how long a few samples took
+    bool past_cache = false;            // these were read from the storage itself, not perhaps from memory
+    bool complete = false;             // the destination is what would be written: with `resume` there is nothing to do
+    bool replaces = false;             // the destination
+    std::vector<std::string> notes{};  // what a person should know
 };
 
 struct PackResult {
     Manifest manifest;
     std::uint64_t resumed_shards = 0;  // that an earlier run had finished
     bool was_complete = false;         // there was nothing to do
+    std::string left_beside{};         // then: a directory that another run has left, and that takes up space
     std::string engine_fallback;       // why the source is not read as it should be; empty: it is
 };
 
@@ -69,7 +76,7 @@ struct PackResult {
 PackResult pack(const std::shared_ptr<const Dataset>& source, const Packer& packer, const PackOptions& options,
                 const std::function<void(const PackProgress&)>& progress, const Interrupt& interrupt);
 
-// Throws what pack() throws before it writes.
+// Throws what pack() throws before it writes, but for want of space. Nothing is touched.
 PackPlan plan_pack(const std::shared_ptr<const Dataset>& source, const Packer& packer, const PackOptions& options);
 
 }  // namespace feedline

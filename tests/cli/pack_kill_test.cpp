@@ -53,13 +53,15 @@ bool ended_before_the_kill(const std::vector<std::string>& arguments, std::chron
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (!WIFEXITED(status)) return false;
+    EXPECT_EQ(WEXITSTATUS(status), 0) << "what an earlier kill left is in the way";
+    return true;
 }
 
 class PackKill : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(PackKill, LeavesNothingThatLooksFinishedAndGoesOnToTheSameBytes) {
-    constexpr int kKills = 100;  // for each of two formats
+    constexpr int kKills = 100;  // for each of two formats, half of them while it replaces another dataset
     const TempDir dir;
     for (unsigned i = 0; i < 60; ++i)
         write_file(dir / "source/c" + std::to_string(i % 3) + "/" + std::to_string(i), pattern(3000, i));
@@ -76,7 +78,7 @@ TEST_P(PackKill, LeavesNothingThatLooksFinishedAndGoesOnToTheSameBytes) {
     std::mt19937 random(1);
     int kills = 0;
     int completed = 0;
-    while (kills < kKills) {
+    while (kills < kKills / 2) {
         const std::chrono::microseconds delay(random() % static_cast<std::uint64_t>(usual.count() * 5 / 4 + 1));
         const bool ended = ended_before_the_kill(pack_to("packed"), delay);
         if (!ended) ++kills;
@@ -92,6 +94,32 @@ TEST_P(PackKill, LeavesNothingThatLooksFinishedAndGoesOnToTheSameBytes) {
     }
     ASSERT_EQ(run_program(pack_to("packed")).exit_code, 0);
     EXPECT_TRUE(tree(dir / "packed") == whole);
+    EXPECT_FALSE(fs::exists(dir / "packed.incomplete"));
+
+    auto replacing = pack_to("packed");
+    replacing.insert(replacing.end(), {"--overwrite", "--order", "shuffle"});
+    ASSERT_EQ(run_program(replacing).exit_code, 0);
+    const auto replaced = tree(dir / "packed");
+    const auto put_back = [&] {
+        fs::remove_all(dir / "packed");
+        fs::copy(dir / "whole", dir / "packed");
+    };
+    put_back();
+    while (kills < kKills) {
+        const std::chrono::microseconds delay(random() % static_cast<std::uint64_t>(usual.count() * 5 / 4 + 1));
+        const bool ended = ended_before_the_kill(replacing, delay);
+        if (!ended) ++kills;
+        // Either the one or the other, at any moment.
+        const auto packed = tree(dir / "packed");
+        ASSERT_TRUE(packed == replaced || (packed == whole && !ended))
+            << "after " << kills << " kills: " << names_of(packed);
+        ASSERT_FALSE(ended && fs::exists(dir / "packed.incomplete"));
+        if (packed == whole) continue;
+        ++completed;
+        put_back();
+    }
+    ASSERT_EQ(run_program(replacing).exit_code, 0);
+    EXPECT_TRUE(tree(dir / "packed") == replaced);
     EXPECT_FALSE(fs::exists(dir / "packed.incomplete"));
     RecordProperty("completed", completed);
 }
