@@ -15,6 +15,28 @@ namespace {
 // It is the label itself, which is written again.
 constexpr std::string_view kLabelPart = "cls";
 
+// Whether the keys of a tar archive's samples, which have no dot in their last component, tell all of them apart; then
+// KEY.ENDING does, too, and the key alone where only what follows it differs. What may be escaped is not looked
+// through.
+bool keys_tell_apart(const Dataset& source) {
+    std::vector<std::uint64_t> hashes;
+    hashes.reserve(source.size());
+    for (SampleId id = 0; id < source.size(); ++id) {
+        const std::string key = source.key(id);
+        if (key.find('%') != std::string::npos) return false;
+        hashes.push_back(feedline::digest(key));
+    }
+    std::sort(hashes.begin(), hashes.end());
+    return std::adjacent_find(hashes.begin(), hashes.end()) == hashes.end();
+}
+
+// Two records of a packed source may be of one path, or of none. A dataset that was packed before has such a number
+// already.
+std::string numbered(std::uint64_t number, const std::string& path) {
+    const std::string front = fmt::format("{:08}_", number);
+    return path.starts_with(front) ? path : front + path;
+}
+
 }  // namespace
 
 HeadMaker::HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer, std::vector<std::string> parts,
@@ -24,13 +46,14 @@ HeadMaker::HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer
       parts_(std::move(parts)),
       labels_(std::move(labels)),
       memory_(SourceMemory::read(*source_)),
-      unique_paths_(!source_->info().packed || memory_) {
+      unique_keys_(!memory_ && source_->info().format == "webdataset" && keys_tell_apart(*source_)),
+      unique_paths_(!source_->info().packed || memory_ || unique_keys_) {
     for (const ClassName& one : classes) class_names_.emplace(one.label, one.name);
     for (const std::string& part : parts_) digest_ = feedline::digest(part, digest_);
     digest_ = feedline::digest(labels_.digest(), digest_);
     for (SampleId id = 0; id < source_->size(); ++id) {
         const std::string key = memory_ ? memory_->path(id) : source_->key(id);
-        if (unique_paths_) stems_.add(key);
+        if (unique_paths_ && !unique_keys_) stems_.add(key);
         digest_ = feedline::digest(key, digest_);
     }
     stems_.close();
@@ -64,9 +87,8 @@ Sample HeadMaker::sample(std::uint64_t number, SampleId id, std::span<const std:
 
     SampleHead& head = sample.head;
     head.number = number;
-    // Two records of a packed source may be of one path, or of none.
-    head.path = unique_paths_ ? path : fmt::format("{:08}_{}", number, path);
-    head.unique_stem = !unique_paths_ || stems_.unique(path);
+    head.path = unique_paths_ ? path : numbered(number, path);
+    head.unique_stem = !unique_paths_ || unique_keys_ || stems_.unique(path);
     head.label = labels_.label(path, views.label);
     if (labels_.keeps_own()) head.class_name = class_name(views);
     for (const Part& part : views.parts) {

@@ -51,6 +51,7 @@ private:
     LabelChoice labels_;
     std::optional<SourceMemory> memory_;  // of a packed source of ours
     std::unordered_map<std::int64_t, std::string> class_names_;
+    bool unique_keys_;   // of a tar archive, which are paths without endings
     bool unique_paths_;  // in the source, so that they can stand for themselves
     UniqueStems stems_;
     std::uint64_t digest_ = 0;

@@ -17,8 +17,9 @@ namespace feedline {
 
 class SourceMemory {
 public:
-    // From the sidecars of `source`; nothing where it has no manifest. Throws Error{corrupt} with file and offset where
-    // the manifest or a sidecar is damaged, or where the dataset does not hold as many samples as they say.
+    // From the sidecars of `source`, or of the shards of a dataset that it is; nothing where no manifest names them.
+    // Throws Error{corrupt} with file and offset where the manifest or a sidecar is damaged, or where the dataset does
+    // not hold as many samples as they say.
     static std::optional<SourceMemory> read(const Dataset& source);
 
     std::string path(SampleId id) const { return std::string(paths_[id]); }

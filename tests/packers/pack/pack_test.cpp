@@ -311,6 +311,51 @@ TEST_F(Packing, ResumesAtEveryStepBetweenTheManifestAndTheEnd) {
     }
 }
 
+TEST_F(Packing, ReplacesAtEveryStepOfBeingReplaced) {
+    pack_directory(source_, dir_ / "old", "webdataset", {.name = "s"});
+    pack_directory(source_, dir_ / "new", "tfrecord", {.name = "s"});
+    const auto old = tree(dir_ / "old");
+    const auto fresh = tree(dir_ / "new");
+    const std::string left = dir_ / "packed.incomplete";
+    const auto killed = [&](const char* there, const char* beside) {
+        fs::remove_all(dir_ / "packed");
+        fs::remove_all(left);
+        fs::copy(dir_ / there, dir_ / "packed");
+        fs::copy(dir_ / beside, left);
+    };
+    const PackOptions resume{.name = "s", .resume = true};
+    const PackOptions both{.name = "s", .resume = true, .overwrite = true};
+
+    // Before the exchange: --resume alone does not replace what it cannot know that it may.
+    killed("old", "new");
+    std::string said;
+    EXPECT_EQ(kind_of([&] { pack_directory(source_, dir_ / "packed", "tfrecord", resume); }, &said), ErrorKind::usage);
+    EXPECT_THAT(said, HasSubstr("--resume --overwrite"));
+    EXPECT_EQ(pack_directory(source_, dir_ / "packed", "tfrecord", both).resumed_shards, 1U);
+    EXPECT_TRUE(tree(dir_ / "packed") == fresh);
+    EXPECT_FALSE(fs::exists(left));
+
+    // Behind it: what was replaced is whole, or what is left of it.
+    for (const bool partly : {false, true}) {
+        killed("new", "old");
+        if (partly) {
+            write_file(left + "/" + kIncompleteMarker, "");
+            fs::remove(left + "/" + kManifestName);
+            fs::remove(left + "/s-000000.tar");
+        }
+        EXPECT_EQ(pack_directory(source_, dir_ / "packed", "tfrecord", resume).left_beside, left);
+        EXPECT_TRUE(pack_directory(source_, dir_ / "packed", "tfrecord", both).left_beside.empty());
+        EXPECT_FALSE(fs::exists(left));
+        EXPECT_TRUE(tree(dir_ / "packed") == fresh);
+    }
+
+    // A manifest without its shards is not put in place, however it came about.
+    killed("new", "old");
+    fs::remove(left + "/s-000000.tar");
+    pack_directory(source_, dir_ / "packed", "webdataset", both);
+    EXPECT_TRUE(tree(dir_ / "packed") == old);
+}
+
 TEST_F(Packing, OverwritesNothingThatItDidNotWrite) {
     pack_directory(source_, dir_ / "packed", "tfrecord");
     write_file(dir_ / "packed/notes.txt", "mine");
@@ -343,6 +388,85 @@ TEST_F(Packing, TakesNoSidecarThatIsNotTheShardsOwn) {
     fs::rename(second, first);
     fs::rename(dir_ / "aside", second);
     EXPECT_EQ(kind_of([&] { pack_directory(dir_ / "packed", dir_ / "again", "webdataset"); }), ErrorKind::corrupt);
+}
+
+std::vector<std::string> paths_in(const std::string& packed) {
+    std::vector<std::string> paths;
+    const Manifest manifest = read_manifest(packed).value();
+    for (const PackedShard& shard : manifest.shards) {
+        for_each_sample(packed + "/" + shard.name + ".samples",
+                        [&](const SidecarSample& line, std::uint64_t /*offset*/) { paths.push_back(line.path); });
+    }
+    return paths;
+}
+
+TEST_F(Packing, KeepsThePathsOfOneShardOfOurs) {
+    pack_directory(source_, dir_ / "packed", "pth", {.shards = 3});
+    pack_directory(dir_ / "packed/source-00001.pth", dir_ / "one", "webdataset");
+    EXPECT_EQ(paths_in(dir_ / "one"), std::vector<std::string>{"a/2.jpg"});
+    pack_directory(dir_ / "packed/source-0000[12].pth", dir_ / "two", "webdataset");
+    EXPECT_EQ(paths_in(dir_ / "two"), (std::vector<std::string>{"a/2.jpg", "b/3.jpg"}));
+}
+
+// As others leave them.
+void remove_what_remembers(const std::string& packed) {
+    for (const auto& entry : fs::directory_iterator(packed)) {
+        const fs::path suffix = entry.path().extension();
+        if (suffix == ".samples" || suffix == ".json") fs::remove(entry.path());
+    }
+}
+
+TEST_F(Packing, NumbersNoSampleTwice) {
+    std::string from = dir_ / "0";
+    pack_directory(source_, from, "webdataset", {.name = "s"});
+    const auto first = tree(from);
+    for (const char* name : {"1", "2"}) {
+        remove_what_remembers(from);
+        pack_directory(from, dir_ / name, "webdataset", {.name = "s"});
+        EXPECT_EQ(paths_in(dir_ / name), (std::vector<std::string>{"a/1.jpg", "a/2.jpg", "b/3.jpg"}));
+        from = dir_ / name;
+        EXPECT_EQ(tree(from).at("s-000000.tar"), first.at("s-000000.tar"));
+    }
+    // Two of one key: a number tells them apart, and goes on doing so.
+    fs::copy(dir_ / "2/s-000000.tar", dir_ / "2/s-000001.tar");
+    remove_what_remembers(from);
+    pack_directory(from, dir_ / "3", "webdataset");
+    const std::vector<std::string> numbered = paths_in(dir_ / "3");
+    EXPECT_EQ(numbered.at(0), "00000000_a/1.jpg");
+    EXPECT_EQ(numbered.at(3), "00000003_a/1.jpg");
+    remove_what_remembers(dir_ / "3");
+    pack_directory(dir_ / "3", dir_ / "4", "tfrecord");
+    EXPECT_EQ(paths_in(dir_ / "4"), numbered);
+}
+
+TEST_F(Packing, FailsWhereNothingOfAShardCanBeRead) {
+    const std::shared_ptr<const Dataset> dataset = open_dataset(source_, "auto", {});
+    fs::remove(source_ + "/b/3.jpg");
+    const Interrupt never;
+    std::string said;
+    const PackOptions options{.destination = dir_ / "packed", .shards = 3, .on_error = OnError::skip};
+    EXPECT_EQ(kind_of([&] { pack(dataset, find_packer("webdataset"), options, {}, never); }, &said),
+              ErrorKind::corrupt);
+    EXPECT_THAT(said, HasSubstr("--shard-size"));
+    EXPECT_THAT(said, HasSubstr("b/3.jpg"));
+    EXPECT_FALSE(fs::exists(dir_ / "packed"));
+}
+
+TEST_F(Packing, SaysWhatAPersonShouldKnowBeforeItWrites) {
+    std::map<std::string, std::string> many;
+    for (unsigned i = 0; i < 1000; ++i) many["c/" + std::to_string(i)] = "x";
+    const std::string source = write_tree(dir_ / "many", many);
+    const PackOptions options{.destination = dir_ / "packed", .shard_bytes = 1};
+    const PackPlan plan = plan_pack(open_dataset(source, "auto", {}), find_packer("webdataset"), options);
+    EXPECT_EQ(plan.shards, 1000U);
+    ASSERT_EQ(plan.notes.size(), 1U);
+    EXPECT_THAT(plan.notes[0], HasSubstr("1,000 samples gets a shard of its own"));
+    std::vector<std::string> notes;
+    pack_directory(source_, dir_ / "ours", "pth", {.note = [&](const std::string& note) { notes.push_back(note); }});
+    remove_what_remembers(dir_ / "ours");
+    pack_directory(dir_ / "ours", dir_ / "again", "pth",
+                   {.note = [&](const std::string& note) { notes.push_back(note); }});
+    EXPECT_TRUE(notes.empty()) << notes.front();
 }
 
 TEST_F(Packing, RefusesLinesOfLabelsThatAreNone) {
