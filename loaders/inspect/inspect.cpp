@@ -126,6 +126,28 @@ InspectedSample look_into(const Dataset& dataset, OneByOne& reader, SampleId id)
     return sample;
 }
 
+// What a folder of files holds that would be a dataset of another format, were it alone.
+std::string packed_among(const Dataset& files) {
+    constexpr std::uint64_t kMostLooks = 64;
+    const std::uint64_t looks = std::min(files.size(), kMostLooks);
+    std::string found;
+    for (const Format* format : all_formats()) {
+        std::uint64_t count = 0;
+        for (SampleId id = 0; id < looks; ++id) {
+            Extent extent;
+            files.locate(std::span(&id, 1), std::span(&extent, 1));
+            if (format->probe(files.path(extent.shard)) == Confidence::yes) ++count;
+        }
+        if (count > 0) found += fmt::format("{}{} of {}", found.empty() ? "" : ", ", count, format->name());
+    }
+    if (found.empty()) return found;
+    return fmt::format(
+        "among the first {} are {}: here each is one sample. To read them as what they are, give each format a "
+        "directory of "
+        "its own, or name its files by a pattern",
+        format_counted(looks, "file"), found);
+}
+
 void add_warnings(Description& description) {
     const DatasetInfo& info = description.info;
     for (const Oddity& oddity : info.oddities) description.warnings.push_back(to_text(oddity));
@@ -160,6 +182,10 @@ Description inspect(const std::shared_ptr<const Dataset>& dataset, std::uint64_t
         try {
             if (const std::optional<Manifest> manifest = read_manifest(description.info.path)) {
                 description.has_manifest = true;
+                if (manifest->format != description.info.format) {
+                    description.warnings.push_back(
+                        fmt::format("its manifest says that it is {}", printable(manifest->format)));
+                }
                 if (description.info.classes.empty()) description.info.classes = manifest->classes;
             }
         } catch (const Error&) {  // opening the dataset has noted it
@@ -179,6 +205,8 @@ Description inspect(const std::shared_ptr<const Dataset>& dataset, std::uint64_t
         description.damaged += sample.problem.empty() ? 0 : 1;
     }
     add_warnings(description);
+    if (description.info.packed) return description;
+    if (std::string among = packed_among(*dataset); !among.empty()) description.warnings.push_back(std::move(among));
     return description;
 }
 

@@ -7,13 +7,11 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "loaders/packed/sidecar.h"
+#include "loaders/packed/shard_files.h"
 #include "packers/output/file_sum.h"
 
 namespace feedline {
 namespace {
-
-constexpr std::string_view kLmdbData = "/data.mdb";
 
 std::string reason(const std::string& what, int error_number) {
     return Error(ErrorKind::io, what).because(error_number).what();
@@ -28,9 +26,9 @@ std::vector<ExpectedFile> expected_files(const std::string& directory, const Man
         const std::string path = directory + "/" + shard.name;
         std::error_code ignored;
         const bool inside = std::filesystem::is_directory(path, ignored);
-        files.push_back({path + (inside ? std::string(kLmdbData) : ""), shard.crc32c, shard.bytes, i});
+        files.push_back({path + (inside ? "/" + std::string(kDataInDirectory) : ""), shard.crc32c, shard.bytes, i});
         files.push_back({path + std::string(kSidecarSuffix), shard.sidecar_crc32c, {}, i});
-        if (shard.index_crc32c) files.push_back({path + ".idx", *shard.index_crc32c, {}, i});
+        if (shard.index_crc32c) files.push_back({path + std::string(kIndexSuffix), *shard.index_crc32c, {}, i});
     }
     return files;
 }

@@ -21,7 +21,7 @@ struct ExpectedFile {
     std::size_t shard = 0;
 };
 
-// Of the dataset in `directory`; a shard that is a directory has its data in `data_file`.
+// Of the dataset in `directory`; a shard that is a directory has its data in a file in it.
 std::vector<ExpectedFile> expected_files(const std::string& directory, const Manifest& manifest);
 
 // Reads `file` and adds what is wrong with it; returns whether all is well. `bytes_read` counts on while it reads.

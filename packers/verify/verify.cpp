@@ -71,6 +71,7 @@ private:
     void read_the_manifest();
     std::set<std::string> check_files();
     void find_strangers();
+    void check_format();
     void check_samples(const std::set<std::string>& damaged);
     SourceOf find_sources(const std::shared_ptr<const Dataset>& source, const Dataset& packed);
 
@@ -113,6 +114,19 @@ void Verification::find_strangers() {
         if (name.starts_with('.') || is_companion(name) || known.contains(name)) continue;
         findings_.add({"something is here that the manifest does not name", entry.path(), {}, ""});
     }
+}
+
+// Every file may be as its checksum says, and the manifest tell another format than theirs.
+void Verification::check_format() {
+    const auto formats = all_formats();
+    const auto found = std::find_if(formats.begin(), formats.end(),
+                                    [&](const Format* format) { return format->name() == manifest_->format; });
+    if (found != formats.end() && (*found)->probe(path_) != Confidence::no) return;
+    findings_.add(
+        {fmt::format("the manifest says that the shards are {}, which they are not", printable(manifest_->format)),
+         path_ + "/" + kManifestName,
+         {},
+         ""});
 }
 
 // Returns the data files of shards that are not as they were.
@@ -211,9 +225,9 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
         if (manifest_ && source == nullptr && !damaged.contains(file)) return;
         std::string sidecar;
         if (manifest_ && !blind) {
-            constexpr std::string_view kInside = "/data.mdb";
-            const std::string shard = file.ends_with(kInside) ? file.substr(0, file.size() - kInside.size()) : file;
-            sidecar = shard + std::string(kSidecarSuffix);
+            const std::filesystem::path path(file);
+            const std::filesystem::path shard = path.filename() == kDataInDirectory ? path.parent_path() : path;
+            sidecar = shard.native() + std::string(kSidecarSuffix);
         }
         compared += check.shard(shards[i], sidecar);
         if (!manifest_) {
@@ -243,6 +257,7 @@ void Verification::run() {
     if (manifest_) {
         damaged = check_files();
         find_strangers();
+        if (findings_.count() == 0) check_format();
     }
     if (!manifest_ || !damaged.empty() || !options_.against.empty()) check_samples(damaged);
     result_.found = findings_.count();

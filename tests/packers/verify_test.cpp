@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "loaders/packed/manifest.h"
 #include "loaders/tfrecord/example.h"
 #include "tests/packers/pack/pack_lab.h"
 #include "tests/testutil/temp_dir.h"
@@ -138,6 +139,21 @@ TEST(Verify, FindsAShardThatTheManifestDoesNotName) {
     pack_directory(dir / "source", dir / "packed", "webdataset");
     fs::copy_file(dir / "packed/source-000000.tar", dir / "packed/source-000001.tar");
     EXPECT_EQ(verified(dir / "packed").found, 1U);
+}
+
+TEST(Verify, FindsAManifestOfAnotherFormatThanTheShards) {
+    const TempDir dir;
+    write_file(dir / "source/a/1.jpg", pattern(100, 1));
+    pack_directory(dir / "source", dir / "packed", "webdataset");
+    for (const char* format : {"tfrecord", "zip"}) {
+        Manifest manifest = read_manifest(dir / "packed").value();
+        manifest.format = format;
+        write_file(dir / "packed/feedline.manifest.json", to_text(manifest));  // its checksum is right
+        const VerifyResult result = verified(dir / "packed");
+        ASSERT_EQ(result.found, 1U) << format;
+        EXPECT_THAT(result.findings[0].what, HasSubstr(format));
+        EXPECT_THAT(result.findings[0].path, HasSubstr("manifest"));
+    }
 }
 
 TEST(Verify, JudgesOtherPeoplesDatasetsByWhatTheySayThemselves) {
