@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "cli/command.h"
+#include "cli/json_error.h"
 #include "core/error.h"
 #include "core/status_line.h"
 #include "core/units.h"
@@ -16,6 +17,7 @@
 namespace feedline {
 namespace {
 
+constexpr const char* kSchema = "feedline.inspect/1";
 constexpr std::uint64_t kFirstKeys = 5;
 constexpr std::uint64_t kLookedInto = 200;
 
@@ -31,7 +33,7 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("--format", arguments.format, "of DATASET (default auto)")->type_name("NAME");
     app.add_option("--hdf5-dataset", arguments.hdf5_dataset, "hdf5: whose rows are the samples (default: found)")
         ->type_name("NAME");
-    app.add_flag("--json", arguments.json, "print it as JSON (default off)");
+    app.add_flag("--json", arguments.json, "print it, or what failed, as JSON (default off)");
     app.footer("Example: feedline inspect /data/train-tfrecord");
 }
 
@@ -63,7 +65,7 @@ void show_json(const Description& description) {
     nlohmann::ordered_json warnings = nlohmann::ordered_json::array();
     for (const std::string& warning : description.warnings) warnings.push_back(printable(warning));
     const SizeDistribution& sizes = description.sizes;
-    const nlohmann::ordered_json json = {{"schema", "feedline.inspect/1"},
+    const nlohmann::ordered_json json = {{"schema", kSchema},
                                          {"path", printable(info.path)},
                                          {"format", info.format},
                                          {"shards", info.shards},
@@ -173,7 +175,9 @@ Ending run(const Arguments& arguments) {
 Command add_inspect(CLI::App& app) {
     const auto arguments = std::make_shared<Arguments>();
     declare(app, *arguments);
-    return [arguments](const std::string& /*typed*/, const Interrupt& /*interrupt*/) { return run(*arguments); };
+    return [arguments](const std::string& /*typed*/, const Interrupt& /*interrupt*/) {
+        return with_json_errors(arguments->json, kSchema, [&] { return run(*arguments); });
+    };
 }
 
 }  // namespace feedline

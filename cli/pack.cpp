@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/json_error.h"
 #include "cli/options.h"
 #include "cli/progress_bar.h"
 #include "core/clock.h"
@@ -24,6 +25,7 @@
 namespace feedline {
 namespace {
 
+constexpr const char* kSchema = "feedline.pack/1";
 constexpr int kDoesNotHold = 1;
 
 struct Arguments {
@@ -87,7 +89,14 @@ void declare(CLI::App& app, Arguments& arguments) {
                         .description(""))
         ->type_name("stop|skip");
     app.add_option_function<std::string>(
-           "--rate-limit", [&options](const std::string& text) { options.rate_bytes_per_second = parse_rate(text); },
+           "--rate-limit",
+           [&options](const std::string& text) {
+               options.rate_bytes_per_second = parse_rate(text);
+               if (options.rate_bytes_per_second <= 0) {
+                   throw Error(ErrorKind::usage, "a --rate-limit of 0 would never write anything")
+                       .advise("Leave it out where there is to be no limit");
+               }
+           },
            "write at most so much (default no limit)")
         ->type_name("RATE");
     app.add_flag("--resume", options.resume,
@@ -98,7 +107,8 @@ void declare(CLI::App& app, Arguments& arguments) {
         ->transform(CLI::Transformer(std::map<std::string, bool>{{"full", true}, {"none", false}}).description(""))
         ->type_name("full|none");
     app.add_flag("--dry-run", arguments.dry_run, "say what would be written, and write nothing (default off)");
-    app.add_flag("--json", arguments.json, "print the outcome as JSON on stdout (default off)");
+    app.add_flag("--json", arguments.json,
+                 "print the outcome, or what failed, as JSON on stdout, also with --quiet (default off)");
     app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
     app.add_flag("--quiet", arguments.quiet, "print nothing but errors (default off)");
     app.footer(
@@ -111,7 +121,7 @@ void declare(CLI::App& app, Arguments& arguments) {
 
 void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan& plan) {
     if (arguments.json) {
-        const nlohmann::ordered_json json = {{"schema", "feedline.pack/1"},
+        const nlohmann::ordered_json json = {{"schema", kSchema},
                                              {"dry_run", true},
                                              {"format", packer.format()},
                                              {"shards", plan.shards},
@@ -119,7 +129,11 @@ void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan&
                                              {"source_bytes", plan.source_bytes},
                                              {"estimated_bytes", plan.estimated_bytes},
                                              {"free_bytes", plan.free_bytes},
-                                             {"estimated_seconds", plan.estimated_seconds}};
+                                             {"estimated_seconds", plan.estimated_seconds},
+                                             {"estimated_from", plan.past_cache ? "storage" : "cache or storage"},
+                                             {"complete", plan.complete},
+                                             {"replaces", plan.replaces},
+                                             {"notes", plan.notes}};
         tell(stdout, json.dump(1) + "\n");
         return;
     }
@@ -128,8 +142,13 @@ void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan&
                      format_size(static_cast<double>(plan.source_bytes)), format_counted(plan.shards, "shard"),
                      packer.format(), format_size(static_cast<double>(plan.estimated_bytes)),
                      format_size(static_cast<double>(plan.free_bytes))));
-    tell(stdout, fmt::format("reading alone would take about {}, as far as a few samples show\n",
-                             format_time(static_cast<Nanoseconds>(plan.estimated_seconds * 1e9))));
+    tell(stdout, fmt::format("reading alone would take about {}, as far as a few samples show, {}\n",
+                             format_time(static_cast<Nanoseconds>(plan.estimated_seconds * 1e9)),
+                             plan.past_cache ? "read from the storage itself"
+                                             : "read through the page cache, which may have had them"));
+    if (plan.complete) tell(stdout, "the destination holds just that already: there is nothing to do\n");
+    if (plan.replaces) tell(stdout, "the packed dataset at the destination would be replaced\n");
+    for (const std::string& note : plan.notes) tell(stdout, fmt::format("note: {}\n", note));
 }
 
 // What opening the source showed beside samples.
@@ -162,7 +181,7 @@ void show_result(const Arguments& arguments, const Dataset& source, const PackRe
                  const VerifyResult* verified) {
     const Manifest& manifest = result.manifest;
     if (arguments.json) {
-        nlohmann::ordered_json json = {{"schema", "feedline.pack/1"},
+        nlohmann::ordered_json json = {{"schema", kSchema},
                                        {"format", manifest.format},
                                        {"path", printable(arguments.options.destination)},
                                        {"shards", manifest.shards.size()},
@@ -174,6 +193,7 @@ void show_result(const Arguments& arguments, const Dataset& source, const PackRe
                                        {"seconds", to_seconds(elapsed_ns)}};
         json["notes"] = notes_of(source);
         if (verified != nullptr) json["verified"] = verified->found == 0;
+        if (!result.left_beside.empty()) json["left_beside"] = printable(result.left_beside);
         if (!result.engine_fallback.empty()) json["engine_fallback"] = result.engine_fallback;
         tell(stdout, json.dump(1) + "\n");
         return;
@@ -181,6 +201,10 @@ void show_result(const Arguments& arguments, const Dataset& source, const PackRe
     const std::string where = printable(arguments.options.destination);
     if (result.was_complete) {
         tell(stdout, fmt::format("{}: is complete already, nothing was done\n", where));
+        if (!result.left_beside.empty()) {
+            tell(stdout, fmt::format("  note: an earlier run has left {}; --resume --overwrite removes it\n",
+                                     printable(result.left_beside)));
+        }
     } else {
         show_written(where, result, elapsed_ns);
     }
@@ -216,19 +240,24 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
             line.show(progress_bar(now.samples, source->size(), "sample", now.content_bytes, now_ns() - start));
         };
     }
-    const PackResult result = pack(source, packer, arguments.options, progress, interrupt);
+    PackOptions options = arguments.options;
+    if (!arguments.quiet) {
+        options.note = [](const std::string& note) { tell(stderr, fmt::format("feedline: note: {}\n", note)); };
+    }
+    const PackResult result = pack(source, packer, options, progress, interrupt);
     line.clear();
     const Nanoseconds elapsed = now_ns() - start;
     std::optional<VerifyResult> verified;
     if (arguments.verify) {
-        VerifyOptions options;
-        options.against = arguments.source;
-        options.against_format = arguments.source_format;
-        options.against_hdf5_dataset = arguments.hdf5_dataset;
-        options.threads = arguments.options.threads;
-        verified = verify(arguments.options.destination, options, {}, interrupt);
+        VerifyOptions checks;
+        checks.against = arguments.source;
+        checks.against_format = arguments.source_format;
+        checks.against_hdf5_dataset = arguments.hdf5_dataset;
+        checks.threads = options.threads;
+        verified = verify(options.destination, checks, {}, interrupt);
     }
-    if (!arguments.quiet) show_result(arguments, *source, result, elapsed, verified ? &*verified : nullptr);
+    if (!arguments.quiet || arguments.json)
+        show_result(arguments, *source, result, elapsed, verified ? &*verified : nullptr);
     if (verified && !arguments.json) show_findings(*verified);
     return {.exit_code = verified && verified->found > 0 ? kDoesNotHold : 0};
 }
@@ -238,7 +267,9 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
 Command add_pack(CLI::App& app) {
     const auto arguments = std::make_shared<Arguments>();
     declare(app, *arguments);
-    return [arguments](const std::string& /*typed*/, const Interrupt& interrupt) { return run(*arguments, interrupt); };
+    return [arguments](const std::string& /*typed*/, const Interrupt& interrupt) {
+        return with_json_errors(arguments->json, kSchema, [&] { return run(*arguments, interrupt); });
+    };
 }
 
 }  // namespace feedline

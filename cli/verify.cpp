@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cli/command.h"
+#include "cli/json_error.h"
 #include "cli/options.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -18,6 +19,7 @@
 namespace feedline {
 namespace {
 
+constexpr const char* kSchema = "feedline.verify/1";
 constexpr int kDoesNotHold = 1;
 
 struct Arguments {
@@ -38,7 +40,8 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("--threads", options.threads, "files read at the same time (default as many as cores)")
         ->type_name("N")
         ->check(at_least_one());
-    app.add_flag("--json", arguments.json, "print the outcome as JSON (default off)");
+    app.add_flag("--json", arguments.json,
+                 "print the outcome, or what failed, as JSON on stdout, also with --quiet (default off)");
     app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
     app.add_flag("--quiet", arguments.quiet, "print nothing but what is wrong, on stderr (default off)");
     app.footer(
@@ -54,7 +57,7 @@ void show_json(const Arguments& arguments, const VerifyResult& result, Nanosecon
         if (!finding.sample.empty()) one["sample"] = printable(finding.sample);
         findings.push_back(one);
     }
-    const nlohmann::ordered_json json = {{"schema", "feedline.verify/1"},
+    const nlohmann::ordered_json json = {{"schema", kSchema},
                                          {"path", printable(arguments.dataset)},
                                          {"format", result.format},
                                          {"holds", result.found == 0},
@@ -140,7 +143,9 @@ Ending run(const Arguments& arguments, const Interrupt& interrupt) {
 Command add_verify(CLI::App& app) {
     const auto arguments = std::make_shared<Arguments>();
     declare(app, *arguments);
-    return [arguments](const std::string& /*typed*/, const Interrupt& interrupt) { return run(*arguments, interrupt); };
+    return [arguments](const std::string& /*typed*/, const Interrupt& interrupt) {
+        return with_json_errors(arguments->json, kSchema, [&] { return run(*arguments, interrupt); });
+    };
 }
 
 }  // namespace feedline

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tests/cli/program.h"
+#include "tests/loaders/formats/dataset_makers.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline::test {
@@ -58,6 +60,60 @@ TEST_F(PackCli, ADryRunWritesNothing) {
     EXPECT_GT(json::parse(run.out).at("estimated_bytes"), 20'000);
     EXPECT_FALSE(fs::exists(dir_ / "packed"));
     EXPECT_FALSE(fs::exists(dir_ / "packed.incomplete"));
+    EXPECT_THAT(packed({"--dry-run"}).out, HasSubstr("as far as a few samples show, read "));
+}
+
+TEST_F(PackCli, ADryRunSaysWhatIsThereAlready) {
+    ASSERT_EQ(packed().exit_code, 0);
+    const Ended refused = packed({"--dry-run"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("holds a packed dataset already"));
+    EXPECT_THAT(packed({"--dry-run", "--resume"}).out, HasSubstr("nothing to do"));
+    EXPECT_THAT(packed({"--dry-run", "--overwrite"}).out, HasSubstr("would be replaced"));
+    write_file(dir_ / "packed.incomplete/thesis", "");
+    EXPECT_THAT(packed({"--dry-run", "--overwrite"}).err, HasSubstr("in the way"));
+}
+
+TEST_F(PackCli, JsonTellsFailuresTooAndIsNotSilencedByQuiet) {
+    EXPECT_EQ(json::parse(packed({"--json", "--quiet"}).out).at("samples"), 20);
+    write_file(dir_ / "packed/feedline.manifest.json", "{}");
+    const std::vector<std::vector<std::string>> failing = {{"pack", dir_ / "packed", dir_ / "x", "--format", "lmdb"},
+                                                           {"pack", dir_ / "source", dir_ / "no/x", "--format", "pth"},
+                                                           {"verify", dir_ / "nowhere"},
+                                                           {"inspect", dir_ / "nowhere"}};
+    for (std::vector<std::string> words : failing) {
+        words.emplace_back("--json");
+        const Ended ended = run_program(words);
+        EXPECT_EQ(std::count(ended.out.begin(), ended.out.end(), '\n'), 1) << ended.out;
+        const json said = json::parse(ended.out);
+        EXPECT_EQ(said.at("schema"), "feedline." + words[0] + "/1");
+        EXPECT_EQ(said.at("error").at("exit_code"), ended.exit_code);
+        EXPECT_THAT(said.at("error").at("path").get<std::string>(), HasSubstr(dir_.path()));
+        EXPECT_THAT(ended.err, HasSubstr(said.at("error").at("message").get<std::string>()));
+    }
+}
+
+TEST_F(PackCli, SaysWhatOfArraysIsNotKept) {
+    const auto makers = format_makers();
+    const auto tensors = std::find_if(makers.begin(), makers.end(), [](const FormatMaker& one) {
+        return std::string_view(one.variant) == "_strided";
+    });
+    ASSERT_NE(tensors, makers.end());
+    tensors->write(dir_ / "tensors", {"one", "two"}, 2);
+    const Ended noted = run_program({"pack", dir_ / "tensors", dir_ / "x", "--format", "webdataset"});
+    EXPECT_EQ(noted.exit_code, 0);
+    EXPECT_THAT(noted.err, HasSubstr("shape and type"));
+    EXPECT_EQ(packed().err, "");
+}
+
+TEST_F(PackCli, InspectSaysWhatADirectoryOfSeveralFormatsIsTakenFor) {
+    ASSERT_EQ(packed().exit_code, 0);
+    ASSERT_EQ(run_program({"pack", dir_ / "source", dir_ / "tars", "--format", "webdataset"}).exit_code, 0);
+    fs::rename(dir_ / "tars/source-000000.tar", dir_ / "packed/source-000000.tar");
+    const Ended mixed = run_program({"inspect", dir_ / "packed"});
+    EXPECT_THAT(mixed.out, HasSubstr("format   files"));
+    EXPECT_THAT(mixed.out, HasSubstr("1 of tfrecord, 1 of webdataset"));
+    EXPECT_EQ(run_program({"inspect", dir_ / "source"}).out.find("each is one sample"), std::string::npos);
 }
 
 TEST_F(PackCli, RefusesInOneLine) {
@@ -73,6 +129,8 @@ TEST_F(PackCli, RefusesInOneLine) {
         {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--labels", dir_ / "no-labels"},
         {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--name", "a/b"},
         {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--rate-limit", "fast"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--rate-limit", "0"},
+        {"pack", dir_ / "source", dir_ / "x", "--format", "tfrecord", "--shard-size", "0"},
         {"verify", dir_ / "nowhere"},
         {"verify", dir_ / "source"},
         {"inspect", dir_ / "nowhere"}};
