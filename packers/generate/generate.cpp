@@ -41,7 +41,7 @@ GenerateResult generate(const GenerateOptions& options, const std::function<void
     const SizeModel sizes(options.distribution, options.sample_size_bytes, options.sample_stddev_bytes, options.seed,
                           size_range(options.content));
     StagingDirectory staging(options.destination);
-    require_space(staging.directory_fd(), staging.path(), layout, sizes, interrupt);
+    require_space(staging.path(), layout, sizes, interrupt);
     DatasetWriter writer(options, layout, sizes, staging.directory_fd(), staging.path(), interrupt);
     const GenerateResult result = writer.run(progress);
     staging.publish();

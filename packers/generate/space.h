@@ -11,12 +11,9 @@
 
 namespace feedline {
 
-// Throws Error{out_of_space} naming what is needed and what there is when the filesystem below `directory_fd` has too
+// Throws Error{out_of_space} naming what is needed and what there is when the filesystem that `path` is on has too
 // few free blocks or inodes for the dataset; Error{interrupted}. Needs are counted file by file in whole blocks.
-void require_space(int directory_fd, const std::string& path, const DatasetLayout& layout, const SizeModel& sizes,
+void require_space(const std::string& path, const DatasetLayout& layout, const SizeModel& sizes,
                    const Interrupt& interrupt);
-
-// The error for a write of `size_bytes` that failed: a full filesystem is told with what was needed and what is left.
-Error write_error(int error_number, int directory_fd, const std::string& path, std::uint64_t size_bytes);
 
 }  // namespace feedline

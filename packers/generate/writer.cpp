@@ -7,13 +7,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/error.h"
 #include "core/fd.h"
-#include "packers/generate/space.h"
+#include "packers/output/free_space.h"
 
 namespace feedline {
 namespace {
@@ -26,6 +27,7 @@ constexpr std::uint64_t kFlushBytes = 64U << 20U;
 constexpr std::uint64_t kUnitBytes = 32U << 20U;
 constexpr std::uint64_t kUnitSamples = 1024;
 constexpr std::chrono::milliseconds kProgressInterval{100};
+constexpr std::string_view kWhenFull = "What was written is removed again";
 
 }  // namespace
 
@@ -110,7 +112,7 @@ void DatasetWriter::write_unit(ContentSource& content, std::uint64_t unit) {
     const auto path = [&] { return root_path_ + "/" + directory; };
     // Another thread may have come first, with another unit of this class.
     if (::mkdirat(root_fd_, directory.c_str(), 0777) != 0 && errno != EEXIST) {
-        throw write_error(errno, root_fd_, path(), 0);
+        throw cannot_write(errno, path(), 0, kWhenFull);
     }
     const Fd directory_fd(::openat(root_fd_, directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory_fd) throw system_error(errno, "cannot open directory", path());
@@ -124,13 +126,13 @@ void DatasetWriter::write_unit(ContentSource& content, std::uint64_t unit) {
 std::uint64_t DatasetWriter::write_file(ContentSource& content, int directory_fd, const std::string& directory,
                                         const std::string& name, std::uint64_t sample) {
     const std::uint64_t size_bytes = sizes_.size_bytes(sample);
+    std::uint64_t written = 0;
     const auto fail = [&](int error_number) {
-        return write_error(error_number, root_fd_, root_path_ + "/" + directory + "/" + name, size_bytes);
+        return cannot_write(error_number, root_path_ + "/" + directory + "/" + name, written, kWhenFull);
     };
     const Fd file(::openat(directory_fd, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (!file) throw fail(errno);
     content.start(sample, size_bytes);
-    std::uint64_t written = 0;
     while (!stopping()) {
         std::span<const std::byte> piece = content.next_piece();
         if (piece.empty()) break;
@@ -165,7 +167,7 @@ void DatasetWriter::flush_behind(const std::stop_token& token) {
 }
 
 void DatasetWriter::flush() {
-    if (::syncfs(root_fd_) != 0) throw write_error(errno, root_fd_, root_path_, 0);
+    if (::syncfs(root_fd_) != 0) throw cannot_write(errno, root_path_, 0, kWhenFull);
 }
 
 }  // namespace feedline

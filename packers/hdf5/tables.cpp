@@ -14,6 +14,7 @@
 #include "core/fd.h"
 #include "core/utf8.h"
 #include "loaders/hdf5/library.h"
+#include "packers/output/free_space.h"
 #include "packers/output/new_file.h"
 
 namespace feedline::hdf5 {

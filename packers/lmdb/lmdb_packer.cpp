@@ -20,6 +20,7 @@
 #include "packers/lmdb/data_sum.h"
 #include "packers/lmdb/datum_writer.h"
 #include "packers/output/digest.h"
+#include "packers/output/free_space.h"
 #include "packers/output/glued_parts.h"
 #include "packers/output/new_file.h"
 #include "packers/output/rate_limit.h"

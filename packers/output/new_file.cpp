@@ -1,8 +1,6 @@
 #include "packers/output/new_file.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/statvfs.h>
 #include <sys/uio.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 
 #include "core/crc32c.h"
 #include "core/error.h"
-#include "core/units.h"
+#include "packers/output/free_space.h"
 #include "packers/output/paths.h"
 
 namespace feedline {
@@ -25,22 +23,6 @@ constexpr std::size_t kGatherBytes = 256U << 10U;
 constexpr std::uint64_t kFlushBytes = 16U << 20U;
 
 }  // namespace
-
-Error cannot_write(int error_number, const std::string& path, std::uint64_t offset_bytes) {
-    if (error_number != ENOSPC && error_number != EDQUOT) {
-        return Error(ErrorKind::io, "cannot write").at(path, offset_bytes).because(error_number);
-    }
-    struct statvfs info {};
-    const bool known = ::statvfs(parent_directory(path).c_str(), &info) == 0;
-    return Error(ErrorKind::out_of_space,
-                 known ? fmt::format("no space left ({} and {} inodes)",
-                                     format_size(static_cast<double>(info.f_bavail * info.f_frsize)),
-                                     format_count(static_cast<double>(info.f_favail)))
-                       : std::string("no space left"))
-        .at(path, offset_bytes)
-        .because(error_number)
-        .advise("Make room and go on with --resume");
-}
 
 void sync_directory_of(const std::string& path) {
     const std::string directory = parent_directory(path);

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.h"
 #include "core/fd.h"
 #include "packers/output/rate_limit.h"
 
@@ -47,9 +46,6 @@ private:
     std::uint64_t flushing_bytes_ = 0;  // up to here the disk was asked to write
     std::uint32_t crc32c_ = 0;
 };
-
-// The error of a write that failed: a full filesystem is told with what is left.
-Error cannot_write(int error_number, const std::string& path, std::uint64_t offset_bytes);
 
 // Makes what was renamed, made or removed in the directory of `path` last. Throws Error{io}.
 void sync_directory_of(const std::string& path);

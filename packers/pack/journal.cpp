@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/line_reader.h"
 #include "loaders/packed/shard_json.h"
+#include "packers/output/free_space.h"
 #include "packers/output/new_file.h"
 
 namespace feedline {

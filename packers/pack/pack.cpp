@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,6 +21,7 @@
 #include "core/units.h"
 #include "loaders/packed/shard_files.h"
 #include "packers/output/digest.h"
+#include "packers/output/free_space.h"
 #include "packers/output/new_file.h"
 #include "packers/output/paths.h"
 #include "packers/output/rate_limit.h"
@@ -63,12 +63,6 @@ std::string dataset_name(const Dataset& source, const std::string& wanted) {
     while (name.starts_with('.')) name.erase(0, 1);
     if (name.size() > kLongest) name.resize(kLongest);
     return name.empty() ? "dataset" : name;
-}
-
-std::uint64_t free_bytes(const std::string& directory) {
-    struct statvfs info {};
-    if (::statvfs(directory.c_str(), &info) != 0) throw system_error(errno, "cannot ask for free space", directory);
-    return std::uint64_t{info.f_bavail} * info.f_frsize;
 }
 
 // One inside the other would be packed into itself.
@@ -162,7 +156,7 @@ public:
                 .samples = source_->size(),
                 .source_bytes = source_->info().bytes,
                 .estimated_bytes = packer_.estimate_bytes(source_->size(), source_->info().bytes),
-                .free_bytes = free_bytes(parent_directory(options_.destination)),
+                .free_bytes = free_space(parent_directory(options_.destination)).bytes,
                 .estimated_seconds = 0};
     }
 
@@ -245,14 +239,12 @@ std::string Run::digest_of_all(const HeadMaker& heads) const {
 }
 
 void Run::require_space(std::uint64_t done_bytes) const {
-    const PackPlan all = sizes();
-    const std::uint64_t more = all.estimated_bytes - std::min(all.estimated_bytes, done_bytes);
-    if (more <= all.free_bytes) return;
-    throw Error(ErrorKind::out_of_space,
-                fmt::format("there is no room: about {} will be written, and {} are free",
-                            format_size(static_cast<double>(more)), format_size(static_cast<double>(all.free_bytes))))
-        .at(options_.destination)
-        .advise("Make room, or write elsewhere");
+    const std::uint64_t all_bytes = sizes().estimated_bytes;
+    const std::uint64_t more = all_bytes - std::min(all_bytes, done_bytes);
+    const FreeSpace space = free_space(parent_directory(options_.destination));
+    if (more > space.bytes) {
+        throw no_room("what is to be written takes about", static_cast<double>(more), space, options_.destination);
+    }
 }
 
 // Whether all files of a shard that was whole are still on disk.
