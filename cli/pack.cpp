@@ -112,7 +112,8 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_flag("--no-progress", arguments.no_progress, "no progress on the terminal (default off)");
     app.add_flag("--quiet", arguments.quiet, "print nothing but errors (default off)");
     app.footer(
-        "Sizes take KiB MiB GiB (1024) and KB MB GB (1000); rates are sizes a second: 100MB/s.\n"
+        "Sizes take KiB MiB GiB (1024) and KB MB GB (1000), without a unit they are bytes; rates are sizes a second: "
+        "100MB/s.\n"
         "Exit codes: 0 done (what was skipped is counted); 1 --verify found something; 2 wrong usage; 5 it could not "
         "be read or\n"
         "written; 130 interrupted.\n"

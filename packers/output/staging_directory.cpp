@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -102,6 +103,20 @@ Fd lock_marker(int directory_fd, const std::string& path, bool may_lack, int cre
     throw usage("another run is writing this dataset", path, "Wait for it or give another destination");
 }
 
+// Some network filesystems know no exchange, and hours later would be late to say so. Tried on two files of its own.
+// 0, or why not.
+int try_exchange(int directory_fd) {
+    constexpr std::array<const char*, 2> kNames = {".feedline-one", ".feedline-other"};
+    bool made = true;
+    for (const char* name : kNames) {
+        made = made && Fd(::openat(directory_fd, name, O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    }
+    const bool refused = made && ::renameat2(directory_fd, kNames[0], directory_fd, kNames[1], RENAME_EXCHANGE) != 0;
+    const int error = errno;
+    for (const char* name : kNames) (void)::unlinkat(directory_fd, name, 0);
+    return refused ? error : 0;
+}
+
 bool may_lack_marker(int directory_fd, bool empty, const std::string& last_file) {
     struct stat last {};
     return empty || (!last_file.empty() && ::fstatat(directory_fd, last_file.c_str(), &last, AT_SYMLINK_NOFOLLOW) == 0);
@@ -148,6 +163,14 @@ void StagingDirectory::acquire() {
     marker_ = lock_marker(directory_.get(), staging_path_, may_lack_marker(directory_.get(), empty, options_.last_file),
                           O_CREAT);
     has_leftover_ = !empty;
+    const int refused = options_.replace && fs::exists(destination_, failure) ? try_exchange(directory_.get()) : 0;
+    if (refused != 0) {
+        if (empty) remove_all();
+        throw Error(ErrorKind::usage, "this filesystem cannot put a new dataset in an old one's place")
+            .at(destination_)
+            .because(refused)
+            .advise("Remove the old one first, or give another name");
+    }
     if (!has_leftover_ || options_.leftover == StagingOptions::Leftover::keep) return;
     if (options_.leftover == StagingOptions::Leftover::refuse) {
         directory_.reset();  // it is not ours to remove

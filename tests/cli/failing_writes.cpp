@@ -1,5 +1,5 @@
 // Loaded before the C library: writes to, or flushes of, files whose path holds a text fail, as on a disk that is full
-// or broken. FEEDLINE_TEST_FAIL is CALL:TEXT:ERRNO, CALL write or sync.
+// or broken. FEEDLINE_TEST_FAIL is CALL:TEXT:ERRNO, CALL write, sync or exchange.
 #include <dlfcn.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -69,6 +69,14 @@ ssize_t pwrite64(int fd, const void* buffer, size_t bytes, off64_t offset) {
 ssize_t pwritev(int fd, const iovec* pieces, int count, off_t offset) {
     static const auto call = real<ssize_t (*)(int, const iovec*, int, off_t)>("pwritev");
     return fails("write", fd) ? -1 : call(fd, pieces, count, offset);
+}
+// "exchange": as on a filesystem that knows no RENAME_EXCHANGE.
+int renameat2(int from_fd, const char* from, int to_fd, const char* to, unsigned flags) {
+    static const auto call = real<int (*)(int, const char*, int, const char*, unsigned)>("renameat2");
+    constexpr unsigned kExchange = 2;
+    if (fault().call != "exchange" || (flags & kExchange) == 0) return call(from_fd, from, to_fd, to, flags);
+    errno = fault().error_number;
+    return -1;
 }
 int fsync(int fd) {
     static const auto call = real<int (*)(int)>("fsync");

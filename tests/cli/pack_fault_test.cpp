@@ -81,6 +81,24 @@ TEST_P(PackFault, AnyFileOfIt) {
         }
     }
 }
+
+TEST(PackWithoutExchange, IsRefusedBeforeTheWork) {
+    const TempDir dir;
+    write_file(dir / "source/a/1", "one");
+    const std::vector<std::string> words = {"pack",     dir / "source", dir / "packed", "--overwrite",
+                                            "--format", "tfrecord",     "--quiet"};
+    ASSERT_EQ(run_program(words).exit_code, 0);
+    const auto before = tree(dir / "packed");
+    write_file(dir / "source/a/1", "two");
+    const Ended refused = run_program(
+        words, {.environment = {{"LD_PRELOAD", FEEDLINE_FAILING_WRITES}, {"FEEDLINE_TEST_FAIL", "exchange::22"}}});
+    EXPECT_EQ(refused.exit_code, 2) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("Remove the old one first"));
+    EXPECT_TRUE(tree(dir / "packed") == before);
+    EXPECT_FALSE(fs::exists(dir / "packed.incomplete"));
+    EXPECT_EQ(run_program(words).exit_code, 0);
+    for (const auto& file : tree(dir / "packed")) EXPECT_NE(file.first.front(), '.') << file.first;
+}
 #endif
 
 std::vector<std::string> formats() {
