@@ -24,7 +24,8 @@ const Fault& fault() {
         const std::size_t first = all.find(':');
         const std::size_t last = all.rfind(':');
         if (first == last) return Fault{};
-        return Fault{all.substr(0, first), all.substr(first + 1, last - first - 1), std::atoi(all.c_str() + last + 1)};
+        return Fault{all.substr(0, first), all.substr(first + 1, last - first - 1),
+                     static_cast<int>(std::strtol(all.c_str() + last + 1, nullptr, 10))};
     }();
     return parsed;
 }
