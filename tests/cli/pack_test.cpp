@@ -77,7 +77,7 @@ TEST_F(PackCli, ADryRunSaysWhatIsThereAlready) {
 TEST_F(PackCli, JsonTellsFailuresTooAndIsNotSilencedByQuiet) {
     EXPECT_EQ(json::parse(packed({"--json", "--quiet"}).out).at("samples"), 20);
     write_file(dir_ / "packed/feedline.manifest.json", "{}");
-    const std::vector<std::vector<std::string>> failing = {{"pack", dir_ / "packed", dir_ / "x", "--format", "lmdb"},
+    const std::vector<std::vector<std::string>> failing = {{"pack", dir_ / "packed", dir_ / "x", "--format", "pth"},
                                                            {"pack", dir_ / "source", dir_ / "no/x", "--format", "pth"},
                                                            {"verify", dir_ / "nowhere"},
                                                            {"inspect", dir_ / "nowhere"}};
