@@ -72,6 +72,10 @@ std::string packing_advice(const Result& result, const EpochResult& epoch, doubl
         format_per_second(samples_a_second * reads_a_sample), format_size(epoch.bytes_per_second()));
 }
 
+bool shuffled(const Result& result) {
+    return result.config.contains("order") && result.config["order"] == "shuffle";
+}
+
 // What to try when storage is slow depends on where its time goes.
 std::string reading_advice(const Result& result, const EpochResult& epoch) {
     const Causes& causes = deciding_causes(result, epoch);
@@ -79,11 +83,17 @@ std::string reading_advice(const Result& result, const EpochResult& epoch) {
     constexpr double kRequestBoundBytes = 1 << 20;
     constexpr double kManyReads = 0.5;  // a sample
     const double reads = epoch.device_reads_per_sample().value_or(0);
-    if (reads >= kManyReads && mean_bytes < kRequestBoundBytes) {
+    if (result.dataset.packed && reads >= kManyReads && mean_bytes < kRequestBoundBytes && shuffled(result)) {
+        return fmt::format(
+            "each sample of {} costs {:.2f} device reads, as its shards are read one sample here, one there: shuffle "
+            "when packing (feedline pack --order shuffle) and read in that order (--order sequential)",
+            format_size(mean_bytes), reads);
+    }
+    if (!result.dataset.packed && reads >= kManyReads && mean_bytes < kRequestBoundBytes) {
         return fmt::format("each sample of {} costs {:.2f} device reads, {}", format_size(mean_bytes), reads,
                            packing_advice(result, epoch, reads));
     }
-    if (causes[Cause::open] > causes[Cause::read]) {
+    if (!result.dataset.packed && causes[Cause::open] > causes[Cause::read]) {
         return "most of it is opening files: pack them into shards, so that fewer are opened";
     }
     const auto config = [&](const char* name) {

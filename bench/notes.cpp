@@ -71,8 +71,13 @@ std::vector<std::string> epoch_notes(const Result& result, const BenchOptions& o
                                ? "CRC32C was computed, and nothing compared: --crc compares what the format stores"
                                : "CRC32C was computed, and nothing compared: small files carry no checksum");
     }
-    if (options.crc != CheckMode::off && !result.dataset.packed) {
-        notes.emplace_back("--crc checked nothing: small files carry no checksum");
+    if (options.crc != CheckMode::off && !result.dataset.checksums) {
+        notes.push_back(
+            result.dataset.packed
+                ? fmt::format("--crc checked no payload: {} stores no checksum of samples; what feedline pack "
+                              "wrote is compared with its sidecars by feedline verify",
+                              result.dataset.format)
+                : "--crc checked nothing: small files carry no checksum");
     }
     const double largest = *std::max_element(last->idle.by_cause.ns.begin(), last->idle.by_cause.ns.end());
     if (last->steps_without_samples == 0 && last->idle.by_cause[Cause::other] > 0 &&

@@ -286,7 +286,12 @@ TierInfo describe_mount(const Mount& mount, std::string_view path, std::span<con
 }
 
 TierInfo tier_info(const std::string& path) {
-    const std::string real = without_links(path);
+    std::string real = without_links(path);
+    // A pattern of shards names no file of its own.
+    if (real.empty() && errno == ENOENT) {
+        const std::filesystem::path directory = std::filesystem::path(path).parent_path();
+        real = without_links(directory.empty() ? "." : directory.native());
+    }
     if (real.empty()) throw system_error(errno, "cannot tell what storage this is", path);
     const std::vector<Mount> mounts = parse_mountinfo(read_text("/proc/self/mountinfo"));
     const Mount* mount = nullptr;

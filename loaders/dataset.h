@@ -58,6 +58,7 @@ struct DatasetInfo {
     std::uint64_t bytes = 0;             // sum of record lengths
     std::uint64_t max_length_bytes = 0;  // longest record
     bool packed = false;                 // shards hold many samples, and stay open
+    bool checksums = false;              // a record holds one of its payload, which Dataset::check() compares
     std::vector<ClassName> classes;      // empty: the dataset has no labels
     std::vector<Oddity> oddities;
     // Samples that OpenOptions::skip_corrupt left out of the index: one for each fault, or as many as its bytes would

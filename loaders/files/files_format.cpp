@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <thread>
 
@@ -113,6 +114,7 @@ private:
             tree.oddities.add("file outside any class", index_.name(0, FileIndex::kRoot), at_root);
         }
         note_lfs_pointers(tree.oddities);
+        note_shards(tree.oddities);
         info_.oddities = tree.oddities.list();
     }
 
@@ -126,6 +128,22 @@ private:
             const Source pointer = source(file, scratch);
             if (is_lfs_pointer(pointer.dir_fd, pointer.name))
                 oddities.add("Git LFS pointer instead of data", key(file));
+        }
+    }
+
+    // Somebody meant what is in them, and gave a directory too high up or one with several kinds in it. By name alone:
+    // what they are is for their formats to say. A folder of shards has few files.
+    void note_shards(OddityCounter& oddities) const {
+        constexpr FileIndex::FileId kMostFiles = 20'000;
+        constexpr std::array<std::string_view, 11> kSuffixes = {".tar",      ".tar.gz",    ".tgz",  ".tar.zst",
+                                                                ".tfrecord", ".tfrecords", ".h5",   ".hdf5",
+                                                                ".mdb",      ".lmdb",      ".tfrec"};
+        if (index_.files() > kMostFiles) return;
+        for (FileIndex::FileId file = 0; file < index_.files(); ++file) {
+            const std::string name = key(file);
+            const bool shard = std::any_of(kSuffixes.begin(), kSuffixes.end(),
+                                           [&](std::string_view suffix) { return name.ends_with(suffix); });
+            if (shard) oddities.add("file that is named like a shard of many samples and is taken for one", name);
         }
     }
 

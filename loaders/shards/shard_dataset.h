@@ -38,6 +38,7 @@ public:
 protected:
     const ExtentIndex& index() const { return index_; }
     const std::vector<ShardFile>& shards() const { return shards_; }
+    void records_hold_checksums() { info_.checksums = true; }
 
 private:
     std::vector<ShardFile> shards_;

@@ -32,7 +32,11 @@ std::string framing_problem(std::span<const std::byte> record) {
 
 class TfrecordDataset final : public ShardDataset {
 public:
-    using ShardDataset::ShardDataset;
+    TfrecordDataset(std::string path, ShardList list, ExtentIndex index,
+                    std::vector<std::shared_ptr<const AccessPoints>> access)
+        : ShardDataset(std::move(path), "tfrecord", std::move(list), std::move(index), std::move(access)) {
+        records_hold_checksums();
+    }
 
     SampleViews views(SampleId /*id*/, std::span<const std::byte> record) const override {
         SampleViews found;
@@ -98,8 +102,7 @@ std::unique_ptr<Dataset> TfrecordFormat::open(const std::string& path, const Ope
     ShardIndex index = index_shards(list.shards, chain_options(options));
     if (index.extents.samples() == 0) throw Error(ErrorKind::usage, "the dataset holds no records").at(path);
     std::move(index.oddities.begin(), index.oddities.end(), std::back_inserter(list.oddities));
-    return std::make_unique<TfrecordDataset>(path, std::string(name()), std::move(list), std::move(index.extents),
-                                             std::move(index.access));
+    return std::make_unique<TfrecordDataset>(path, std::move(list), std::move(index.extents), std::move(index.access));
 }
 
 }  // namespace feedline

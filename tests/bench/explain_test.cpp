@@ -338,6 +338,17 @@ TEST(Explain, PackingIsAdvisedForSureOnlyWhereItIsSureToHelp) {
                 AllOf(HasSubstr("2.50 device reads, so pack the small files"), Not(HasSubstr("changes nothing"))));
 }
 
+TEST(Explain, WhatIsPackedIsNotToBePackedAgain) {
+    Result result = test::hand_made_result();
+    result.engine = "uring-direct";
+    result.dataset.packed = true;
+    result.config["order"] = "shuffle";
+    EXPECT_THAT(judged(result), AllOf(HasSubstr("1.02 device reads"), HasSubstr("pack --order shuffle"),
+                                      HasSubstr("--order sequential"), Not(HasSubstr("small files"))));
+    result.config["order"] = "sequential";
+    EXPECT_THAT(judged(result), Not(HasSubstr("pack")));
+}
+
 TEST(Explain, ReadsOfACutRunAreCountedOverTheSamplesThatWereRead) {
     Result result = test::hand_made_result();
     epoch_of(result).samples = 100;  // of 1000 that the loader had read

@@ -59,7 +59,7 @@ inline Result hand_made_result() {
     result.engine = "uring";
     result.workload = "custom";
     result.config = config_json(options);
-    result.dataset = {"/data/train", "files", 1000, 1000, 100'000'000, 100'000, false, {}, {}};
+    result.dataset = {"/data/train", "files", 1000, 1000, 100'000'000, 100'000, false, false, {}, {}};
     result.dataset.classes = {{"cat", 0, 600}, {"dog", 1, 400}};
     result.tier = {"ext4", "/data", "/dev/vda", "vda", "local-ssd"};
     result.device_kind = "emulated";

@@ -200,6 +200,15 @@ TEST_F(Bench, CheckingWhatHasNoChecksumIsSaidToCheckNothing) {
     EXPECT_NE(ended.out.find("--crc checked nothing"), std::string::npos) << ended.out;
 }
 
+TEST_F(Bench, APatternOfShardsIsADataset) {
+    ASSERT_EQ(run_program({"pack", data_, dir_ / "packed", "--format", "webdataset", "--quiet"}).exit_code, 0);
+    const Ended ended = run_program(
+        {"bench", dir_ / "packed/*.tar", "--crc", "all", "--batch-size", "8", "--no-controls", "--json", json_});
+    ASSERT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_EQ(results_in(json_)[0].at("dataset").at("samples"), kFiles);
+    EXPECT_NE(ended.out.find("webdataset stores no checksum of samples"), std::string::npos) << ended.out;
+}
+
 TEST_F(Bench, WhatIsNoJpegStopsTheRunOrIsSkipped) {
     const Ended stopped = bench({"--decode", "jpeg"});
     if (stopped.exit_code == 2) GTEST_SKIP() << stopped.err;

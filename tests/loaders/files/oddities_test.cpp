@@ -36,6 +36,16 @@ TEST(FilesOddities, EmptyFilesAreSamplesAndAreCounted) {
     EXPECT_THAT(oddities(*dataset), ElementsAre("2 empty file: c/a"));
 }
 
+TEST(FilesOddities, ShardsThatAreTakenForSamplesAreSaid) {
+    const TempDir root;
+    write_file(root / "a/train-000000.tar", "x");
+    write_file(root / "b/train-000001.tar", "x");
+    write_file(root / "b/photo.jpg", "x");
+    EXPECT_THAT(
+        oddities(*open_files(root.path())),
+        ElementsAre("2 file that is named like a shard of many samples and is taken for one: a/train-000000.tar"));
+}
+
 TEST(FilesOddities, EmptyClassDirectoriesTakeNoLabel) {
     const TempDir root;
     make_directory(root / "a");
