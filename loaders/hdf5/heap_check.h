@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "loaders/hdf5/file.h"
 #include "loaders/shards/window.h"
@@ -22,9 +24,18 @@ public:
     std::string problem(std::uint64_t offset_bytes, std::uint64_t element_bytes);
 
 private:
+    struct Collection {
+        std::uint64_t begin_bytes = 0;
+        std::string problem = {};                                            // empty: it is sound
+        std::unordered_map<std::uint32_t, std::uint64_t> object_bytes = {};  // by number
+    };
+
+    Collection walk(std::uint64_t begin_bytes);
+
     std::uint64_t base_bytes_;
     bool known_;
     FileWindow bytes_;
+    std::optional<Collection> last_;  // references that follow each other lead to one
 };
 
 }  // namespace feedline::hdf5

@@ -1,9 +1,11 @@
-// Every input of a target's corpus, and what is left of it when it is cut.
+// Every input of a target's corpus: those with names, and what is left of them when they are cut; those that long runs
+// found, all at once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -13,9 +15,13 @@
 namespace feedline {
 namespace {
 
-std::vector<std::string> inputs() {
+constexpr const char* kFound = FEEDLINE_FUZZ_CORPUS "/found";
+
+std::vector<std::string> files_in(const std::string& directory) {
     std::vector<std::string> paths;
-    for (const auto& entry : std::filesystem::directory_iterator(FEEDLINE_FUZZ_CORPUS)) paths.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        if (entry.is_regular_file()) paths.push_back(entry.path());
+    }
     std::sort(paths.begin(), paths.end());
     return paths;
 }
@@ -31,6 +37,15 @@ TEST_P(Corpus, EndsInAnAnswerOrAnError) {
     }
 }
 
+TEST(Found, EndsInAnAnswerOrAnError) {
+    if (!std::filesystem::exists(kFound)) GTEST_SKIP() << "nothing was kept of this target's runs";
+    for (const std::string& path : files_in(kFound)) {
+        std::cerr << path << "\n";  // which one it was, should the process end
+        const std::string content = test::read_file(path);
+        fuzz_one(std::as_bytes(std::span(content)));
+    }
+}
+
 std::string name_of(const testing::TestParamInfo<std::string>& path) {
     std::string name = std::filesystem::path(path.param).filename();
     std::replace_if(
@@ -38,7 +53,7 @@ std::string name_of(const testing::TestParamInfo<std::string>& path) {
     return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Fuzz, Corpus, testing::ValuesIn(inputs()), name_of);
+INSTANTIATE_TEST_SUITE_P(Fuzz, Corpus, testing::ValuesIn(files_in(FEEDLINE_FUZZ_CORPUS)), name_of);
 
 }  // namespace
 }  // namespace feedline

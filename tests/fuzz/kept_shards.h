@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "loaders/dataset.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {
@@ -30,7 +31,7 @@ public:
     std::span<const KeptShard> all() const { return shards_; }
 
 private:
-    test::TempDir directory_;
+    test::TempDir directory_{test::memory_directory()};
     std::vector<KeptShard> shards_;
 };
 

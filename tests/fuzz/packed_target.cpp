@@ -8,6 +8,7 @@
 #include "loaders/packed/sidecar.h"
 #include "packers/pack/journal.h"
 #include "tests/fuzz/target.h"
+#include "tests/testutil/memory_directory.h"
 #include "tests/testutil/temp_dir.h"
 
 namespace feedline {
@@ -59,7 +60,7 @@ void journal(const test::TempDir& directory, const std::string& text) {
 }  // namespace
 
 void fuzz_one(std::span<const std::byte> input) {
-    static const test::TempDir directory;
+    static const test::TempDir directory(test::memory_directory());
     const std::string text(reinterpret_cast<const char*>(input.data()), input.size());
     // They begin differently as they are written.
     if (text.starts_with("{\"plan\"")) return journal(directory, text);
