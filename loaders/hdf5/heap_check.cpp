@@ -39,7 +39,7 @@ std::string HeapCheck::problem(std::uint64_t offset_bytes, std::uint64_t element
     const auto elements = number_at<std::uint32_t>(reference, 0);
     const auto address = number_at<std::uint64_t>(reference, 4);
     const auto wanted = number_at<std::uint32_t>(reference, 12);
-    if (elements == 0) return {};
+    if (elements == 0 && address == 0) return {};  // of an empty one that is in a heap, the library reads that
     if (address > bytes_.size_bytes() || address + base_bytes_ > bytes_.size_bytes()) return std::string(kAstray);
     if (!last_ || last_->begin_bytes != address + base_bytes_) last_ = walk(address + base_bytes_);
     if (!last_->problem.empty()) return last_->problem;

@@ -162,10 +162,16 @@ Meta read_meta(FileWindow& file) {
         throw refuse("an LMDB file of a 32-bit machine");
     }
     const std::optional<Meta> first = parse_meta(start);
-    const std::size_t page_bytes = first ? first->page_bytes : 4096;
-    const std::optional<Meta> second = parse_meta(file.at(page_bytes, kMetaBytes));
-    if (!first && !second) throw Error(ErrorKind::corrupt, "neither of LMDB's meta pages is sound").at(file.path());
-    const Meta& meta = !first || (second && second->transaction > first->transaction) ? *second : *first;
+    const std::optional<Meta> second = parse_meta(file.at(first ? first->page_bytes : 4096, kMetaBytes));
+    // The library takes the size of pages from the first, whichever is the newer, and divides by what is there.
+    if (!first) {
+        throw Error(ErrorKind::corrupt,
+                    second ? "LMDB's first meta page is damaged" : "neither of LMDB's meta pages is sound")
+            .at(file.path(), 0)
+            .advise("Copy the dataset again");
+    }
+    Meta meta = second && second->transaction > first->transaction ? *second : *first;
+    meta.page_bytes = first->page_bytes;
     if (meta.last_page >= file.size_bytes() / meta.page_bytes) {
         throw Error(ErrorKind::corrupt, fmt::format("the file is truncated: LMDB's last page is {}, and {} are there",
                                                     meta.last_page, file.size_bytes() / meta.page_bytes))

@@ -17,6 +17,7 @@
 #include "core/error.h"
 #include "core/incomplete.h"
 #include "core/lfs_pointer.h"
+#include "core/path_suffix.h"
 #include "core/units.h"
 #include "loaders/missing.h"
 #include "loaders/packed/manifest.h"
@@ -31,11 +32,18 @@ struct CloseDirectory {
 struct Listing {
     std::vector<ShardFile> files;  // regular, not hidden, no companions; by name
     bool directories = false;      // not hidden ones
+    Oddity dangling{"link that leads nowhere", 0, ""};
+    Oddity special{"pipe, socket or device", 0, ""};
 };
+
+void count(Oddity& oddity, const std::string& name) {
+    if (oddity.count++ == 0) oddity.example = name;
+}
 
 // `pattern` selects names; empty takes all.
 Listing list_directory(const std::string& directory, const std::string& pattern) {
     const std::unique_ptr<DIR, CloseDirectory> open(opendir(directory.c_str()));
+    if (open == nullptr && errno == ENOENT) throw cannot_find_dataset(directory, errno);
     if (open == nullptr) throw system_error(errno, "cannot list the dataset's directory", directory);
     Listing listing;
     const std::string prefix = directory + (directory.ends_with('/') ? "" : "/");
@@ -50,10 +58,17 @@ Listing list_directory(const std::string& directory, const std::string& pattern)
         if (name.front() == '.' || is_companion(name)) continue;
         if (!pattern.empty() && fnmatch(pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) continue;
         struct stat status {};
-        if (stat((prefix + name).c_str(), &status) != 0) continue;  // a dangling link, or gone since
-        if (S_ISDIR(status.st_mode)) listing.directories = true;
-        if (S_ISREG(status.st_mode)) {
+        if (stat((prefix + name).c_str(), &status) != 0) {
+            const bool dangling = lstat((prefix + name).c_str(), &status) == 0;
+            if (dangling) count(listing.dangling, name);  // else it is gone since
+            continue;
+        }
+        if (S_ISDIR(status.st_mode)) {
+            listing.directories = true;
+        } else if (S_ISREG(status.st_mode)) {
             listing.files.push_back({prefix + name, static_cast<std::uint64_t>(status.st_size)});
+        } else {
+            count(listing.special, name);
         }
     }
     std::sort(listing.files.begin(), listing.files.end(),
@@ -236,13 +251,13 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
     if (meaning.place->pattern.empty()) require_finished(path);
     Oddity pointer{"Git LFS pointer instead of data", 0, ""};
     Oddity other{"file of another kind", 0, ""};
-    for (ShardFile& file : list_directory(meaning.place->directory, meaning.place->pattern).files) {
+    Listing listing = list_directory(meaning.place->directory, meaning.place->pattern);
+    for (ShardFile& file : listing.files) {
         if (sniff(file.path)) {
             list.shards.push_back(std::move(file));
             continue;
         }
-        Oddity& oddity = is_pointer(file) ? pointer : other;
-        if (oddity.count++ == 0) oddity.example = std::string(base_name(file.path));
+        count(is_pointer(file) ? pointer : other, std::string(base_name(file.path)));
     }
     // Where some of the data are missing, what is there is not the dataset.
     if (pointer.count > 0) {
@@ -261,7 +276,9 @@ ShardList list_shards(const std::string& path, std::string_view format, const Sn
                         : fmt::format("Found instead: {} (such as {})", format_counted(other.count, "other file"),
                                       printable(other.example)));
     }
-    if (other.count > 0) list.oddities.push_back(std::move(other));
+    for (Oddity* oddity : {&other, &listing.dangling, &listing.special}) {
+        if (oddity->count > 0) list.oddities.push_back(std::move(*oddity));
+    }
     note_missing(list);
     if (meaning.place->pattern.empty()) note_manifest(path, list);
     return list;
@@ -273,8 +290,16 @@ bool shards_look_like(const std::string& path, const Sniff& sniff) {
     if (meaning.file) return sniff(path);
     const Listing listing = list_directory(meaning.place->directory, meaning.place->pattern);
     if (listing.files.empty() || (listing.directories && meaning.place->pattern.empty())) return false;
-    const auto end = listing.files.begin() + static_cast<std::ptrdiff_t>(std::min(kLooks, listing.files.size()));
-    return std::all_of(listing.files.begin(), end, [&](const ShardFile& file) { return sniff(file.path); });
+    // One that is empty, damaged or not fetched yet, and named like the others, does not make all of them small files.
+    std::set<std::string_view> known;
+    std::set<std::string_view> strange;
+    for (std::size_t i = 0; i < std::min(kLooks, listing.files.size()); ++i) {
+        const ShardFile& file = listing.files[i];
+        (sniff(file.path) ? known : strange).insert(path_suffix(file.path));
+    }
+    // Names without a suffix say nothing.
+    return !known.empty() && !strange.contains("") &&
+           std::includes(known.begin(), known.end(), strange.begin(), strange.end());
 }
 
 }  // namespace feedline

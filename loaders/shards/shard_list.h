@@ -44,7 +44,7 @@ void note_manifest(const std::string& directory, ShardList& list);
 bool is_companion(std::string_view name);
 
 // Whether the files behind `path` are the format's own: of a directory or a pattern, the first few that are no
-// companions must all be, and a directory may hold no directories with files of their own.
+// companions must all be, or be named as one that is, and a directory may hold no directories with files of their own.
 bool shards_look_like(const std::string& path, const Sniff& sniff);
 
 }  // namespace feedline

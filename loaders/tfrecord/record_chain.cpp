@@ -31,8 +31,11 @@ Next RecordChain::next(Window& file, std::uint64_t offset_bytes, std::size_t ahe
 }
 
 bool RecordChain::may_be_header(std::span<const std::byte> header, std::uint64_t file_bytes) const {
-    // What is no length at all costs no checksum.
-    return load_le<std::uint64_t>(header) <= file_bytes && parse_header(header.first<kHeaderBytes>()).has_value();
+    // What is no length at all costs no checksum, nor do zeros, of which payloads may have very many: the checksum of a
+    // length of nothing is another.
+    const auto length = load_le<std::uint64_t>(header);
+    if (length == 0 && load_le<std::uint32_t>(header.subspan<8>()) == 0) return false;
+    return length <= file_bytes && parse_header(header.first<kHeaderBytes>()).has_value();
 }
 
 bool RecordChain::read_index(std::string_view text, Window& shard, Chain& chain, std::string& why) const {

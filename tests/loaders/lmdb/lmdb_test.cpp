@@ -288,6 +288,16 @@ TEST_F(LmdbTest, ATruncatedFileIsSaidToBe) {
 }
 
 // Changed anywhere: samples or an error, never a crash, an endless walk or an extent beyond the file.
+// The library takes the size of pages from the first meta page, though the second is the newer.
+TEST_F(LmdbTest, AFirstMetaPageWithoutSenseIsRefused) {
+    write_lmdb(path_, {{"a", "1"}});
+    write_lmdb(path_, {{"b", "2"}});
+    std::string bytes = test::read_file(path_ + "/data.mdb");
+    for (std::size_t i = 40; i < 44; ++i) bytes.at(i) = 0;
+    test::write_file(path_ + "/data.mdb", bytes);
+    EXPECT_THAT(refusal(path_, ErrorKind::corrupt), HasSubstr("first meta page"));
+}
+
 TEST_F(LmdbTest, DamagedFilesAreHarmless) {
     Entries entries;
     for (int i = 0; i < 400; ++i)

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
@@ -59,6 +60,30 @@ TEST_F(ShardListTest, ADirectorysShardsAreInTheOrderOfTheirNames) {
     ASSERT_EQ(found.oddities.size(), 1U);
     EXPECT_EQ(found.oddities[0].kind, "file of another kind");
     EXPECT_EQ(found.oddities[0].example, "README");
+}
+
+TEST_F(ShardListTest, LinksThatLeadNowhereAndWhatIsNoFileAreSaid) {
+    shard("a-0.s");
+    ASSERT_EQ(symlink("nowhere", (directory_ / "a-1.s").c_str()), 0);
+    ASSERT_EQ(mkfifo((directory_ / "a-2.s").c_str(), 0600), 0);
+    const ShardList found = list(directory_.path());
+    ASSERT_EQ(found.oddities.size(), 2U);
+    EXPECT_EQ(found.oddities[0].kind, "link that leads nowhere");
+    EXPECT_EQ(found.oddities[0].example, "a-1.s");
+    EXPECT_EQ(found.oddities[1].kind, "pipe, socket or device");
+    EXPECT_EQ(found.oddities[1].example, "a-2.s");
+}
+
+TEST_F(ShardListTest, OneThatIsEmptyOrDamagedDoesNotMakeTheOthersSmallFiles) {
+    test::write_file(directory_ / "a-0.s", "");
+    other("a-1.s");
+    shard("a-2.s");
+    shard("a-3.s");
+    EXPECT_TRUE(shards_look_like(directory_.path(), sniff));
+    ASSERT_EQ(list(directory_.path()).oddities.size(), 1U);
+    EXPECT_EQ(list(directory_.path()).oddities[0].count, 2U);
+    other("a-1.jpg");
+    EXPECT_FALSE(shards_look_like(directory_.path(), sniff));
 }
 
 TEST_F(ShardListTest, APatternSelects) {
