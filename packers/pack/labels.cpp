@@ -51,7 +51,7 @@ std::optional<Label> label_in(std::string_view text) {
 }  // namespace
 
 LabelChoice::LabelChoice(const std::string& how) {
-    if (how == "auto" || how == "dir") return;
+    if (keeps_own(how)) return;
     if (how == "none") {
         how_ = How::none;
         return;

@@ -18,6 +18,8 @@ public:
     explicit LabelChoice(const std::string& how);
 
     bool keeps_own() const { return how_ == How::own; }
+    // Whether a choice made by `how` would.
+    static bool keeps_own(const std::string& how) { return how == "auto" || how == "dir"; }
     // The label of the sample that was made from `path` and has `own`. Throws Error{usage} where the file has none.
     Label label(const std::string& path, const Label& own) const;
     // Of all that is in the file; 0 without one.

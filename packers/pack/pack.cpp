@@ -134,7 +134,7 @@ public:
           }),
           ranges_(partition(*source, sample_at_,
                             {.shard_bytes = options.shard_bytes, .shard_samples = 0, .shards = options.shards})),
-          classes_(classes_of(*source)) {
+          classes_(LabelChoice::keeps_own(options.labels) ? classes_of(*source) : std::vector<ClassName>()) {
         if (options.shards == 0 && options.shard_bytes == 0) {
             throw Error(ErrorKind::usage, "a shard of 0 bytes holds nothing")
                 .advise("--shard-size takes a size such as 256MiB; --shards 1 makes one of all");
@@ -189,7 +189,7 @@ private:
     Permutation permutation_;
     SampleAt sample_at_;
     std::vector<ShardRange> ranges_;
-    std::vector<ClassName> classes_;
+    std::vector<ClassName> classes_;  // none where labels are not the source's own: they would name other things
 };
 
 // Of the whole source, by how long a few samples of all parts of it take.
@@ -358,9 +358,8 @@ Manifest Run::manifest_of(const Journal& journal, const std::string& plan) const
                       .labels = options_.labels == "auto" || options_.labels == "dir" || options_.labels == "none"
                                     ? options_.labels
                                     : "file",
-                      .classes = {},
+                      .classes = classes_,
                       .shards = {}};
-    if (manifest.labels == "auto" || manifest.labels == "dir") manifest.classes = classes_;
     for (const auto& [number, shard] : journal.done()) manifest.shards.push_back(shard);
     return manifest;
 }

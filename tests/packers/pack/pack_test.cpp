@@ -22,7 +22,9 @@ namespace feedline::test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 ErrorKind kind_of(const std::function<void()>& call, std::string* said = nullptr) {
     try {
@@ -167,6 +169,22 @@ TEST_P(PackedFormat, LeavesOutAndNamesWhatCannotBeReadWhereItIsTold) {
     }
     EXPECT_EQ(left_out, (std::set<std::string>{"dogs/x.png: vanished", "cats/513.jpg: vanished"}));
     EXPECT_EQ(read_all(dir_ / "packed").size(), files.size() - 2);
+}
+
+// The folders' names are of other labels than those that are given.
+TEST_P(PackedFormat, NamesNoClassesOfLabelsThatAreNotTheSourcesOwn) {
+    if (!can_look_into(GetParam())) GTEST_SKIP() << "no protobuf";
+    const std::string source = write_tree(dir_ / "source", {{"cats/1.jpg", "one"}, {"dogs/2.jpg", "two"}});
+    write_file(dir_ / "labels.tsv", "cats/1.jpg\t1\ndogs/2.jpg\t0\n");
+    for (const std::string& labels : {dir_ / "labels.tsv", std::string("none")}) {
+        const std::string packed = dir_ / "packed" + std::to_string(labels.size());
+        const PackResult result = pack_directory(source, packed, GetParam(), {.labels = labels});
+        EXPECT_TRUE(result.manifest.classes.empty());
+        for (const ReadSample& sample : read_all(packed)) EXPECT_THAT(sample.class_name, Not(AnyOf("cats", "dogs")));
+        for (const ClassName& one : open_dataset(packed, "auto", {})->info().classes) {
+            EXPECT_THAT(one.name, Not(AnyOf("cats", "dogs")));
+        }
+    }
 }
 
 TEST_P(PackedFormat, CarriesEveryKindOfLabelOnOrRefusesIt) {
