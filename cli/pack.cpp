@@ -82,6 +82,7 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option("--parts", options.parts,
                    "which parts of a sample to keep, as in jpg,json; the first is the one to train on (default all)")
         ->delimiter(',')
+        ->allow_extra_args(false)
         ->type_name("NAME,...");
     app.add_option("--on-error", options.on_error,
                    "skip leaves out and counts samples that cannot be read (default stop)")

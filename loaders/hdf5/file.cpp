@@ -159,6 +159,19 @@ std::string filter_name(H5Z_filter_t number, const char* in_file) {
     return *in_file != '\0' ? printable(in_file) : "unnamed";
 }
 
+// Where Debian 12 has them.
+std::string_view package_of(H5Z_filter_t number) {
+    switch (number) {
+        case 307:
+        case 32004:
+        case 32008: return "hdf5-filter-plugin";
+        case 32000: return "hdf5-plugin-lzf";
+        case 32001: return "hdf5-filter-plugin-blosc-serial";
+        case 32013: return "hdf5-filter-plugin-zfp-serial";
+        default: return {};
+    }
+}
+
 std::vector<Filter> filters_of(hid_t properties) {
     std::vector<Filter> filters;
     const int count = H5Pget_nfilters(properties);
@@ -287,6 +300,11 @@ std::string DatasetDescription::missing_filter() const {
         return fmt::format("filter {} ({}), which libhdf5 does not have here", filter.name, filter.number);
     }
     return {};
+}
+
+std::string_view DatasetDescription::missing_package() const {
+    const auto missing = std::find_if(filters.begin(), filters.end(), [](const Filter& f) { return !f.available; });
+    return missing == filters.end() ? std::string_view() : package_of(missing->number);
 }
 
 std::string DatasetDescription::line() const {

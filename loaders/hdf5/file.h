@@ -65,6 +65,8 @@ struct DatasetDescription {
     std::string refusal() const;
     // The filter that is missing, with what to do; empty: none is.
     std::string missing_filter() const;
+    // The Debian package that has it; empty: none has.
+    std::string_view missing_package() const;
     // "/images uint8 [60000,32,32,3] chunked, gzip"
     std::string line() const;
 };

@@ -20,9 +20,11 @@ Error damaged(const File& file, const std::string& what) {
 void require_readable(const File& file, const DatasetDescription& column) {
     const std::string missing = column.missing_filter();
     if (missing.empty()) return;
+    const std::string_view package = column.missing_package();
     throw Error(ErrorKind::usage, fmt::format("dataset {} is compressed with {}", printable(column.name), missing))
         .at(file.path)
-        .advise("Install its plugin (Debian: hdf5-filter-plugin) or name its directory in HDF5_PLUGIN_PATH");
+        .advise(fmt::format("Install its plugin{} or name its directory in HDF5_PLUGIN_PATH",
+                            package.empty() ? "" : fmt::format(" (Debian: {})", package)));
 }
 
 // Numbers that must be a list of `entries` offsets into `bytes` bytes.
