@@ -1,6 +1,8 @@
 // feedline: parses, runs one subcommand, turns what happened into an exit code.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,11 +76,20 @@ int run(int argc, char** argv, const feedline::Interrupt& interrupt) {
                     feedline::exit_code(feedline::ErrorKind::usage));
 }
 
+// `feedline inspect DATASET | head`: who reads has seen enough, and wants no words about it.
+bool reader_is_gone() {
+    pollfd out{STDOUT_FILENO, POLLOUT, 0};
+    struct stat status {};
+    return ::fstat(STDOUT_FILENO, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) &&
+           ::poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
 // A table that nobody could read was not delivered.
 int delivered(int exit_code) {
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_code;
     const int error = errno;
     if (exit_code != 0) return exit_code;
+    if (reader_is_gone()) return feedline::exit_code(feedline::ErrorKind::io);
     return complain(feedline::system_error(error, "cannot write", "standard output").what(),
                     feedline::exit_code(feedline::ErrorKind::io));
 }
