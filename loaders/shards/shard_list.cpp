@@ -165,7 +165,7 @@ void note_missing(ShardList& list) {
         std::uint64_t first = 0;
         while (set.present.contains(first)) ++first;
         list.oddities.push_back(
-            {"missing shard", count - present,
+            {kMissingShard, count - present,
              fmt::format("{}{:0{}}{}", set.example.prefix, first, set.example.number.size(), set.example.suffix)});
     }
 }
@@ -177,7 +177,7 @@ void note_missing_beside(const std::string& path, ShardList& list) {
     if (!place) return;
     const std::string directory = path.substr(0, path.size() - base_name(path).size());
     const std::uint64_t count = std::stoull(place->count);
-    Oddity missing{"missing shard", 0, ""};
+    Oddity missing{kMissingShard, 0, ""};
     for (std::uint64_t i = 0; i < std::min(count, kMostLooks); ++i) {
         const std::string name = fmt::format("{}{:0{}}{}", place->prefix, i, place->number.size(), place->suffix);
         struct stat status {};

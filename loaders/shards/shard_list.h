@@ -22,6 +22,9 @@ struct ShardFile {
 // What a format says of the beginning of a file.
 using Sniff = std::function<bool(const std::string& path)>;
 
+// The kind of oddity that stands for shards which others of their set name.
+inline constexpr const char* kMissingShard = "missing shard";
+
 struct ShardList {
     std::vector<ShardFile> shards;  // by name, bytewise
     std::vector<Oddity> oddities;   // "file of another kind", "missing shard", ...

@@ -170,6 +170,25 @@ std::vector<ShardSamples> samples_by_shard(const Dataset& dataset) {
     return shards;
 }
 
+std::vector<std::string> SampleCheck::paths_in_records(const ShardSamples& samples) const {
+    std::vector<std::string> paths(samples.ids.size());
+    std::shared_ptr<Slab> slab;
+    SampleReader reader(packed_, samples.ids,
+                        {.engine = select_engine(EngineKind::uring, *packed_), .on_error = OnError::skip}, slab);
+    RecordPiece piece;
+    while (reader.next(piece)) {
+        if (interrupt_.requested()) throw Error(ErrorKind::interrupted, "interrupted");
+        if (!piece.failure.empty()) continue;
+        paths[piece.position] = packed_->views(samples.ids[piece.position], piece.bytes).original_path;
+    }
+    return paths;
+}
+
+void SampleCheck::add_untold(std::string key) const {
+    const std::lock_guard lock(mutex_);
+    if (untold_++ == 0 || key < first_untold_) first_untold_ = std::move(key);
+}
+
 std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string& sidecar) const {
     const std::string path = packed_->path(samples.shard);
     std::vector<SidecarSample> lines;
@@ -189,9 +208,14 @@ std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string&
     std::vector<std::optional<SampleId>> sources(samples.ids.size());
     std::unique_ptr<SourceSamples> source;
     if (source_ != nullptr) {
+        // The source's paths are all that tells which was which.
+        std::vector<std::string> paths;
+        if (lines.empty() && !source_->info().packed) paths = paths_in_records(samples);
         std::vector<SampleId> ids;
         for (std::size_t i = 0; i < sources.size(); ++i) {
-            sources[i] = source_of_(samples.ids[i], lines.empty() ? std::string() : lines[i].path);
+            sources[i] = source_of_(samples.ids[i], !paths.empty()  ? paths[i]
+                                                    : lines.empty() ? std::string()
+                                                                    : lines[i].path);
             if (sources[i]) ids.push_back(*sources[i]);
         }
         if (!ids.empty())
@@ -227,7 +251,11 @@ std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string&
         if (!problem.empty()) found("a sample is damaged: " + problem);
         if (source_ == nullptr) continue;
         if (!sources[at]) {
-            found("a sample is not in the source");
+            if (lines.empty()) {
+                add_untold(name_of(at));
+            } else {
+                found("a sample is not in the source");
+            }
             continue;
         }
         // Also where it is damaged, for the two go side by side.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -46,7 +47,14 @@ public:
     // compared with the source. Several shards may be checked at the same time. Throws Error{interrupted}.
     std::uint64_t shard(const ShardSamples& samples, const std::string& sidecar) const;
 
+    // Samples without a sidecar, whose records tell no path of the source. Also the key of one of them.
+    std::uint64_t untold() const { return untold_; }
+    std::string first_untold() const { return first_untold_; }
+
 private:
+    std::vector<std::string> paths_in_records(const ShardSamples& samples) const;
+    void add_untold(std::string key) const;
+
     std::shared_ptr<const Dataset> packed_;
     std::shared_ptr<const Dataset> source_;
     std::optional<SourceMemory> memory_;  // of a packed source of ours
@@ -54,6 +62,9 @@ private:
     bool compare_labels_;
     Findings& findings_;
     const Interrupt& interrupt_;
+    mutable std::mutex mutex_;
+    mutable std::uint64_t untold_ = 0;
+    mutable std::string first_untold_;  // in the order of keys
 };
 
 }  // namespace feedline

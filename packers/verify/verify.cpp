@@ -197,7 +197,19 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
             .at(path_)
             .advise("Verify a packed dataset, with --against the folder");
     }
-    for (const Oddity& oddity : packed->info().oddities) result_.notes.push_back(to_text(oddity));
+    for (const Oddity& oddity : packed->info().oddities) {
+        result_.notes.push_back(to_text(oddity));
+        // Names that say how many there should be are all that others leave behind.
+        if (!manifest_ && oddity.kind == kMissingShard) {
+            findings_.add(
+                {fmt::format("{} of the set missing",
+                             oddity.count == 1 ? "a shard is" : format_counted(oddity.count, "shard") + " are"),
+                 oddity.example,
+                 {},
+                 ""});
+            result_.notes.pop_back();
+        }
+    }
     if (!manifest_) {
         result_.format = packed->info().format;
         result_.shards = packed->info().shards;
@@ -239,9 +251,17 @@ void Verification::check_samples(const std::set<std::string>& damaged) {
         }
     });
     result_.compared = compared;
+    result_.labels_compared = result_.labels_compared && compared > 0;
+    if (check.untold() > 0) {
+        findings_.add({fmt::format("{} cannot be matched with the source: no path that {} names is one of its",
+                                   format_counted(check.untold(), "sample"), check.untold() == 1 ? "it" : "they"),
+                       path_,
+                       {},
+                       check.first_untold()});
+    }
     if (source == nullptr) return;
     const std::uint64_t accounted = compared + result_.left_out;
-    if (source->size() > accounted) {
+    if (source->size() > accounted && check.untold() == 0) {
         const std::uint64_t lost = source->size() - accounted;
         findings_.add({fmt::format("{} of the source {} not in the dataset", format_counted(lost, "sample"),
                                    lost == 1 ? "is" : "are"),

@@ -110,6 +110,24 @@ TEST_P(Verified, ComparesLabelsUnlessTheyWereChosenOtherwise) {
     EXPECT_EQ(unlabelled.found, 0U);
 }
 
+TEST_P(Verified, IsComparedByThePathsInItsRecordsWhereNothingElseRemembers) {
+    fs::remove(packed_ + "/feedline.manifest.json");
+    for (const auto& [name, bytes] : tree(packed_)) {
+        if (name.ends_with(".samples")) fs::remove(packed_ + "/" + name);
+    }
+    const VerifyResult same = verified(packed_, source_);
+    EXPECT_EQ(same.found, 0U) << to_text(same.findings.at(0));
+    EXPECT_EQ(same.compared, 6U);
+    write_file(source_ + "/b/4.jpg", pattern(24, 77));
+    EXPECT_EQ(verified(packed_, source_).found, 1U);
+    // Of another source, in one line.
+    write_file(dir_ / "other/x.jpg", "x");
+    const VerifyResult strange = verified(packed_, dir_ / "other");
+    ASSERT_EQ(strange.found, 1U);
+    EXPECT_THAT(to_text(strange.findings[0]), HasSubstr("6 samples cannot be matched with the source"));
+    EXPECT_FALSE(strange.labels_compared);
+}
+
 TEST_P(Verified, FindsWhatTheSourceHasBecome) {
     write_file(source_ + "/b/4.jpg", pattern(24, 77));
     VerifyResult result = verified(packed_, source_);
@@ -154,6 +172,20 @@ TEST(Verify, FindsAManifestOfAnotherFormatThanTheShards) {
         EXPECT_THAT(result.findings[0].what, HasSubstr(format));
         EXPECT_THAT(result.findings[0].path, HasSubstr("manifest"));
     }
+}
+
+TEST(Verify, FindsThatAShardOfOtherPeoplesSetIsMissing) {
+    const TempDir dir;
+    for (const char* name : {"1", "2", "3"}) write_file(dir / "source/a/" + name + ".jpg", pattern(100, 1));
+    pack_directory(dir / "source", dir / "packed", "tfrecord", {.shards = 3});
+    fs::remove(dir / "packed/feedline.manifest.json");
+    EXPECT_EQ(verified(dir / "packed").found, 0U);
+    for (const auto& [name, bytes] : tree(dir / "packed")) {
+        if (name.starts_with("source-00001-of")) fs::remove(dir / "packed/" + name);
+    }
+    const VerifyResult result = verified(dir / "packed");
+    ASSERT_EQ(result.found, 1U);
+    EXPECT_THAT(to_text(result.findings[0]), HasSubstr("missing: source-00001-of-00003.tfrecord"));
 }
 
 TEST(Verify, JudgesOtherPeoplesDatasetsByWhatTheySayThemselves) {
