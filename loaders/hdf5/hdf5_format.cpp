@@ -234,6 +234,7 @@ std::unique_ptr<Dataset> Hdf5Format::open(const std::string& path, const OpenOpt
     ShardList list = list_shards(path, name(), has_signature);
     Assembly assembly(list.shards.size());
     Oddity broken{"broken shard", 0, ""};
+    std::optional<Error> first_error;
     std::uint64_t samples = 0;
     for (const ShardFile& shard : list.shards) {
         ScannedShard scanned;
@@ -241,7 +242,10 @@ std::unique_ptr<Dataset> Hdf5Format::open(const std::string& path, const OpenOpt
             scanned = scan_shard(shard.path, options.hdf5_dataset);
         } catch (const Error& error) {
             if (!options.skip_corrupt || error.kind() != ErrorKind::corrupt) throw;
-            if (broken.count++ == 0) broken.example = error.what();
+            if (broken.count++ == 0) {
+                broken.example = error.what();
+                first_error = error;
+            }
             broken.lost_bytes += shard.size_bytes;
             scanned = ScannedShard{};
         }
@@ -249,6 +253,7 @@ std::unique_ptr<Dataset> Hdf5Format::open(const std::string& path, const OpenOpt
         assembly.add_shard(shard, std::move(scanned));
         if (options.progress != nullptr) options.progress(samples, options.progress_context);
     }
+    if (samples == 0 && first_error) throw Error(*first_error);  // there is nothing to go on with
     if (broken.count > 0) list.oddities.push_back(std::move(broken));
     if (samples == 0) throw Error(ErrorKind::usage, "the HDF5 dataset holds no samples").at(path);
     return assembly.finish(path, std::move(list));

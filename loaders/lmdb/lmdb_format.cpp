@@ -195,6 +195,7 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
     KeyList texts;
     bool pickled = false;
     Oddity broken{"broken shard", 0, ""};
+    std::optional<Error> first_error;
     for (const ShardFile& shard : list.shards) {
         index.begin_shard();
         try {
@@ -211,11 +212,15 @@ std::unique_ptr<Dataset> LmdbFormat::open(const std::string& path, const OpenOpt
         } catch (const Error& error) {
             // The tree of a damaged file leads nowhere: what it held is lost as a whole.
             if (!options.skip_corrupt || error.kind() != ErrorKind::corrupt) throw;
-            if (broken.count++ == 0) broken.example = error.what();
+            if (broken.count++ == 0) {
+                broken.example = error.what();
+                first_error = error;
+            }
             broken.lost_bytes += shard.size_bytes;
         }
         if (options.progress != nullptr) options.progress(index.samples(), options.progress_context);
     }
+    if (index.samples() == 0 && first_error) throw Error(*first_error);  // there is nothing to go on with
     if (broken.count > 0) list.oddities.push_back(std::move(broken));
     if (index.samples() == 0) throw Error(ErrorKind::usage, "the LMDB file holds no samples").at(path);
     return std::make_unique<LmdbDataset>(path, std::move(list), std::move(index), std::move(keys), std::move(texts),

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "core/beginning.h"
@@ -91,16 +92,16 @@ private:
 
 struct Opened {
     Samples samples;
-    std::string problem;  // why there are none
+    std::optional<Error> problem;  // why there are none
 };
 
 Opened open_shard(const ShardFile& shard, bool skip_corrupt) {
     try {
         FileWindow file(shard.path, shard.size_bytes);
-        return {samples_of(open_container(file), shard.path), ""};
+        return {samples_of(open_container(file), shard.path), {}};
     } catch (const Error& error) {
         if (!skip_corrupt || error.kind() != ErrorKind::corrupt) throw;
-        return {{}, error.what()};
+        return {{}, error};
     }
 }
 
@@ -125,14 +126,17 @@ std::unique_ptr<Dataset> PthFormat::open(const std::string& path, const OpenOpti
     });
     Joiner joiner(path);
     Oddity broken{"broken shard", 0, ""};
+    std::optional<Error> first_error;
     for (std::size_t i = 0; i < opened.size(); ++i) {
-        if (!opened[i].problem.empty()) {
-            if (broken.count++ == 0) broken.example = opened[i].problem;
+        if (opened[i].problem) {
+            if (broken.count++ == 0) broken.example = opened[i].problem->what();
+            if (!first_error) first_error = opened[i].problem;
             broken.lost_bytes += list.shards[i].size_bytes;
         }
         joiner.add(list.shards[i], std::move(opened[i].samples));
         opened[i] = {};
     }
+    if (found == 0 && first_error) throw Error(*first_error);  // there is nothing to go on with
     if (broken.count > 0) list.oddities.push_back(std::move(broken));
     return joiner.finish(std::move(list));
 }

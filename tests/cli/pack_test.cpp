@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "packers/packer.h"
 #include "tests/cli/program.h"
 #include "tests/loaders/formats/dataset_makers.h"
 #include "tests/testutil/temp_dir.h"
@@ -114,6 +115,41 @@ TEST_F(PackCli, InspectSaysWhatADirectoryOfSeveralFormatsIsTakenFor) {
     EXPECT_THAT(mixed.out, HasSubstr("format   files"));
     EXPECT_THAT(mixed.out, HasSubstr("1 of tfrecord, 1 of webdataset"));
     EXPECT_EQ(run_program({"inspect", dir_ / "source"}).out.find("each is one sample"), std::string::npos);
+}
+
+TEST_F(PackCli, InspectSaysWhatIsBrokenWhereAllIs) {
+    for (const Packer* packer : all_packers()) {
+        const std::string format(packer->format());
+        if (format != "hdf5" && format != "lmdb" && format != "pth") continue;
+        ASSERT_EQ(run_program({"pack", dir_ / "source", dir_ / format, "--format", format}).exit_code, 0);
+        std::string shard;
+        for (const auto& entry : fs::recursive_directory_iterator(dir_ / format)) {
+            if (entry.is_regular_file() && (shard.empty() || entry.file_size() > fs::file_size(shard))) {
+                shard = entry.path();
+            }
+        }
+        fs::resize_file(shard, fs::file_size(shard) / 2);
+        const Ended inspected = run_program({"inspect", dir_ / format});
+        EXPECT_EQ(inspected.exit_code, 5) << inspected.err;
+        EXPECT_THAT(inspected.err, HasSubstr(fs::path(shard).filename()));
+        EXPECT_EQ(inspected.err, run_program({"bench", dir_ / format, "--no-controls"}).err);
+    }
+}
+
+TEST_F(PackCli, AReaderThatHasSeenEnoughIsToldNothing) {
+    const Ended ended = run_program({"inspect", dir_ / "source"}, {.unread = {1}});
+    EXPECT_EQ(ended.exit_code, 5);
+    EXPECT_EQ(ended.err, "");
+}
+
+TEST_F(PackCli, TakesListsInOneWordWhereverTheyStand) {
+    const Ended ended =
+        run_program({"pack", dir_ / "source", "--format", "webdataset", "--parts", "jpg", dir_ / "packed"});
+    EXPECT_EQ(ended.exit_code, 0) << ended.err;
+    EXPECT_TRUE(fs::exists(dir_ / "packed/feedline.manifest.json"));
+    const Ended missing =
+        run_program({"pack", dir_ / "packed", "--format", "webdataset", "--parts", "jpg,png", dir_ / "again"});
+    EXPECT_THAT(missing.err, HasSubstr("a sample has no part 'png'"));
 }
 
 TEST_F(PackCli, RefusesInOneLine) {
