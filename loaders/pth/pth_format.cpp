@@ -54,6 +54,10 @@ public:
         }
         for (auto& [name, label] : samples.classes) add_class(shard, std::move(name), label);
         beside_ += samples.beside;
+        if (samples.unread_labels.empty()) return;
+        if (unread_labels_.count++ == 0) {
+            unread_labels_.example = fmt::format("{} in {}", samples.unread_labels, shard.path);
+        }
     }
 
     std::unique_ptr<Dataset> finish(ShardList list) {
@@ -63,6 +67,7 @@ public:
         fill(parts_.checksums, {}, count, std::uint32_t{0});
         while (parts_.names.size() > 0 && parts_.names.size() < count) parts_.names.add("");
         for (auto& [name, label] : labels_) parts_.classes.push_back({name, label, 0});
+        if (unread_labels_.count > 0) list.oddities.push_back(std::move(unread_labels_));
         if (beside_ > 0) list.oddities.push_back({"tensor beside the samples", beside_, ""});
         return PthDataset::make(path_, std::move(list), std::move(parts_));
     }
@@ -88,6 +93,7 @@ private:
     PthDataset::Parts parts_;
     std::map<std::string, std::int64_t> labels_;  // of classes, by name
     std::uint64_t beside_ = 0;
+    Oddity unread_labels_{"shard whose labels are not understood, so that its samples have none", 0, ""};
 };
 
 struct Opened {

@@ -75,6 +75,22 @@ private:
         return numbers;
     }
 
+    // "a tensor of float32 [8, 10]", "a list of text".
+    std::string describe(Value value) const {
+        if (const std::optional<Tensor> found = tensor(value)) {
+            return fmt::format("a tensor of {} [{}]", found->type->dtype, fmt::join(found->sizes, ", "));
+        }
+        if (value.plain() || value.bytes()) return "text";
+        const bool sequence = value.is(Kind::list) || value.is(Kind::tuple);
+        if (!sequence || value.size() == 0) return "no list";
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            if (value[i].integer()) continue;
+            if (value[i].plain() || value[i].bytes()) return fmt::format("a list with text, first at {}", i);
+            return fmt::format("a list of other things than integers, first at {}", i);
+        }
+        return "a list of integers";
+    }
+
     // Labels of `count` samples: a tensor of integers or a list of them; none where they are something else.
     std::vector<std::int64_t> labels_of(Value value, std::uint64_t count) const {
         if (const std::optional<Tensor> found = tensor(value)) {
@@ -145,6 +161,7 @@ private:
     bool batch(Value root) {
         std::optional<Value> data;
         std::optional<Value> labels;
+        std::string_view label_name = "1";
         if (root.is(Kind::dict)) {
             const auto first_of = [&](std::span<const std::string_view> names) {
                 std::optional<Value> found;
@@ -153,6 +170,12 @@ private:
             };
             data = first_of(kDataNames);
             labels = first_of(kLabelNames);
+            for (const std::string_view name : kLabelNames) {
+                if (root.find(name)) {
+                    label_name = name;
+                    break;
+                }
+            }
             if (!data || !labels) return false;
         } else if (root.is(Kind::tuple) && root.size() == 2) {
             data = root[0];
@@ -174,7 +197,12 @@ private:
         if (count > container_.place.file_bytes) {
             throw corrupt(fmt::format("a tensor of {} rows, more than the file has bytes", count));
         }
-        if (labels) samples_.labels = labels_of(*labels, count);
+        if (labels) {
+            samples_.labels = labels_of(*labels, count);
+            if (samples_.labels.empty() && count > 0) {
+                samples_.unread_labels = fmt::format("{}: {}", label_name, describe(*labels));
+            }
+        }
         if (root.is(Kind::dict)) {
             read_classes(root);
             for (std::size_t i = 0; i < root.size(); ++i) {
@@ -227,12 +255,35 @@ private:
             }
         }
         const std::size_t length = name.size();
+        note_unread_label(value, name);
         for (std::size_t i = 0; i < value.size(); ++i) {
             if (!sequence && !value.is(Kind::dict)) break;
             if (length > 0) name += '.';
             name += sequence ? std::to_string(i) : name_of(value.entry(i).first, i);
             walk(sequence ? value[i] : value.entry(i).second, name, depth + 1);
             name.resize(length);
+        }
+    }
+
+    // Beside a tensor, as in {'image': tensor, 'label': 3} or (tensor, 'cat'): what would be a label is not taken for
+    // one, and is no tensor, which would be a sample of its own.
+    void note_unread_label(Value value, const std::string& name) {
+        if (!samples_.unread_labels.empty()) return;
+        const std::string at = name.empty() ? "" : name + ".";
+        if (value.is(Kind::dict)) {
+            const bool tensors = [&] {
+                for (std::size_t i = 0; i < value.size(); ++i) {
+                    if (tensor(value.entry(i).second)) return true;
+                }
+                return false;
+            }();
+            for (const std::string_view label : kLabelNames) {
+                const std::optional<Value> found = tensors ? value.find(label) : std::nullopt;
+                if (found && !tensor(found)) samples_.unread_labels = fmt::format("{}{}", at, label);
+            }
+        } else if ((value.is(Kind::list) || value.is(Kind::tuple)) && value.size() == 2 && tensor(value[0]) &&
+                   (value[1].plain() || value[1].bytes())) {
+            samples_.unread_labels = fmt::format("{}1: text", at);
         }
     }
 

@@ -43,6 +43,7 @@ struct Samples {
     std::string_view layout;       // "packed", "rows" or "tensors"
     bool names_are_paths = false;  // of the files that samples were made from
     std::uint64_t beside = 0;      // tensors that belong to no sample
+    std::string unread_labels;     // what stands where labels would, and is no integer for each sample; empty: nothing
 };
 
 // Reads offsets and labels from the file where samples are told by tensors. Throws Error{io, corrupt, usage}.

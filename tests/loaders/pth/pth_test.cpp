@@ -137,6 +137,28 @@ TEST_F(PthTest, RowsOfABatchAreSamples) {
     }
 }
 
+TEST_F(PthTest, LabelsThatAreNotUnderstoodAreNamed) {
+    const std::string images =
+        pickled_tensor({.type = "ByteStorage", .elements = 6, .sizes = {3, 2}, .strides = {2, 1}});
+    const std::string one_hot =
+        pickled_tensor({.type = "ByteStorage", .elements = 6, .sizes = {3, 2}, .strides = {2, 1}});
+    const std::string texts = pickled_list({pickled_text("cat"), pickled_text("dog"), pickled_text("cat")});
+    const std::string sample = pickled_tensor(bytes_tensor(6));
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {pickled_dict({{"images", images}, {"labels", texts}}), "labels: a list with text, first at 0"},
+        {pickled_dict({{"images", images}, {"targets", one_hot}}), "targets: a tensor of uint8 [3, 2]"},
+        {pickled_tuple({images, texts}), "1: a list with text"},
+        {pickled_list({pickled_dict({{"image", sample}, {"label", pickled_number(3)}})}), "0.label"},
+        {pickled_list({pickled_tuple({sample, pickled_text("cat")})}), "0.1: text"}};
+    for (const auto& [object, said] : cases) {
+        const auto dataset = open(pth_of(object, {{"0", "aAbBcC"}}));
+        EXPECT_EQ(dataset->label(0), std::nullopt);
+        ASSERT_FALSE(dataset->info().oddities.empty()) << said;
+        EXPECT_THAT(dataset->info().oddities[0].kind, HasSubstr("labels are not understood"));
+        EXPECT_THAT(dataset->info().oddities[0].example, HasSubstr(said));
+    }
+}
+
 TEST_F(PthTest, OtherTensorsAreOneSampleEach) {
     const auto view = [](std::int64_t offset, std::vector<std::int64_t> sizes, std::vector<std::int64_t> strides) {
         return pickled_tensor({.type = "ByteStorage",
