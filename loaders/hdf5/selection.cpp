@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -61,6 +62,54 @@ std::string labels_beside(const Contents& contents, std::string_view name) {
         if (found.empty() || last_component(other) == "labels") found = other;
     }
     return found;
+}
+
+// The name that goes with `samples` where labels are named by what they are of: y_train of x_train, train_labels of
+// train_images. Empty: none.
+std::string name_of_pair(std::string_view samples) {
+    const std::size_t at = samples.rfind('/') + 1;
+    std::string last(samples.substr(at));
+    constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kInside = {
+        {{"images", "labels"}, {"image", "label"}}};
+    if (last == "x" || last == "X" || last.starts_with("x_") || last.starts_with("X_")) {
+        last.front() = last.front() == 'x' ? 'y' : 'Y';
+        return std::string(samples.substr(0, at)) + last;
+    }
+    for (const auto& [image, label] : kInside) {
+        const std::size_t found = last.find(image);
+        if (found == std::string::npos) continue;
+        return std::string(samples.substr(0, at)) + last.replace(found, image.size(), label);
+    }
+    return {};
+}
+
+// X_train is often beside y_train.
+const DatasetDescription* pair_of(const Contents& contents, std::string_view samples) {
+    std::string name = name_of_pair(samples);
+    if (name.empty()) return nullptr;
+    const DatasetDescription* found = find(contents, name);
+    char& first = name[name.rfind('/') + 1];
+    if (found != nullptr || first != 'Y') return found;
+    first = 'y';
+    return find(contents, name);
+}
+
+bool is_integer_a_row(const DatasetDescription& dataset, std::uint64_t rows) {
+    const bool readable = dataset.element == Element::plain || dataset.element == Element::big_endian;
+    return readable && dataset.type_class == H5T_INTEGER && dataset.dims.size() == 1 && dataset.rows() == rows;
+}
+
+// What a person would take for the labels of `samples`, and is not used as such. By its name alone.
+std::string like_labels(const Contents& contents, std::string_view samples) {
+    if (const DatasetDescription* pair = pair_of(contents, samples)) return pair->name;
+    const std::string_view group = samples.substr(0, samples.rfind('/') + 1);
+    for (const DatasetDescription& dataset : contents.datasets) {
+        const std::string_view other = dataset.name;
+        if (other == samples || other.substr(0, other.rfind('/') + 1) != group) continue;
+        const std::string_view last = last_component(other);
+        if (is_label_name(last) || last.find("label") != std::string_view::npos) return dataset.name;
+    }
+    return {};
 }
 
 // records_0, records_1, ...: DLIO with several datasets a record. In the order of numbers.
@@ -164,7 +213,11 @@ Selection select_packed(const Contents& contents) {
 
 Selection with_labels(const Contents& contents, std::vector<DatasetDescription> columns) {
     Selection selection;
-    selection.labels = labels_beside(contents, columns.front().name);
+    const DatasetDescription& samples = columns.front();
+    selection.labels = labels_beside(contents, samples.name);
+    const DatasetDescription* pair = selection.labels.empty() ? pair_of(contents, samples.name) : nullptr;
+    if (pair != nullptr && is_integer_a_row(*pair, samples.rows())) selection.labels = pair->name;
+    if (selection.labels.empty()) selection.unused_labels = like_labels(contents, samples.name);
     selection.columns = std::move(columns);
     return selection;
 }

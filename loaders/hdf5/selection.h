@@ -19,6 +19,7 @@ struct Selection {
     Kind kind = Kind::rows;
     std::vector<DatasetDescription> columns;  // in the order of a record's parts; at least one
     std::string labels;                       // empty: none
+    std::string unused_labels;                // what looks like labels where there are none; empty: nothing does
     std::string offsets;                      // packed
     std::string keys;                         // empty: none
     std::string key_offsets;                  // where `keys` is one run of bytes; else empty

@@ -116,7 +116,14 @@ void scan_classes(const File& file, ScannedShard& shard) {
 
 void scan_labels(const File& file, ScannedShard& shard) {
     const std::string& name = shard.selection.labels;
-    if (name.empty()) return;
+    if (name.empty()) {
+        if (shard.selection.unused_labels.empty()) return;
+        shard.oddities.push_back(
+            {"dataset that looks like labels and holds no integer for each sample, so that "
+             "samples have none",
+             1, describe(file, shard.selection.unused_labels).line()});
+        return;
+    }
     const DatasetDescription labels = describe(file, name);
     if (labels.rows() != shard.samples) {
         const std::string what = fmt::format("{} has {}, for {}", printable(name), format_counted(labels.rows(), "row"),

@@ -405,6 +405,32 @@ TEST_F(Hdf5Test, LabelsMayBeFractionsInNameSeveralOrUnfit) {
     EXPECT_THAT(open()->info().oddities.at(0).kind, HasSubstr("does not fit"));
 }
 
+TEST_F(Hdf5Test, LabelsMayBeNamedAfterTheirSamplesAndAreMissedWhereTheyCannotBeRead) {
+    for (const auto& [samples, labels] : std::vector<std::pair<std::string, std::string>>{
+             {"x_train", "y_train"}, {"X_train", "y_train"}, {"train_images", "train_labels"}, {"x", "y"}}) {
+        {
+            Hdf5Writer file(path_);
+            file.write(samples, {2, 3}, "abcdef");
+            file.write(labels, {2}, "\1\2");
+            file.write("other_labels", {3}, "\1\2\3");
+        }
+        EXPECT_EQ(open(samples)->label(1), 2) << samples;
+        {
+            Hdf5Writer file(path_);
+            file.write(samples, {2, 3}, "abcdef");
+            file.write(labels, {1}, "\1");
+        }
+        const auto unlabelled = open(samples);
+        EXPECT_EQ(unlabelled->label(1), std::nullopt);
+        const auto& oddities = unlabelled->info().oddities;
+        const auto said = std::find_if(oddities.begin(), oddities.end(), [](const Oddity& oddity) {
+            return oddity.kind.find("looks like labels") != std::string::npos;
+        });
+        ASSERT_NE(said, oddities.end());
+        EXPECT_THAT(said->example, HasSubstr("/" + labels + " "));
+    }
+}
+
 TEST_F(Hdf5Test, WhatCannotBeReadIsRefusedByName) {
     const auto refused = [&](const auto& fill) {
         {
