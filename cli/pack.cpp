@@ -77,7 +77,7 @@ void declare(CLI::App& app, Arguments& arguments) {
     app.add_option(
            "--labels", options.labels,
            "auto or dir: SRC's own (of a folder: its first level); none; or a file of lines PATH<TAB>LABEL for every "
-           "sample, LABEL a number, numbers with commas, or text (default auto)")
+           "sample, PATH relative to SRC, LABEL a number, numbers with commas, or text (default auto)")
         ->type_name("auto|dir|none|FILE");
     app.add_option("--parts", options.parts,
                    "which parts of a sample to keep, as in jpg,json; the first is the one to train on (default all)")
@@ -153,9 +153,9 @@ void show_plan(const Arguments& arguments, const Packer& packer, const PackPlan&
     for (const std::string& note : plan.notes) tell(stdout, fmt::format("note: {}\n", note));
 }
 
-// What opening the source showed beside samples.
-std::vector<std::string> notes_of(const Dataset& source) {
-    std::vector<std::string> notes;
+// What became of labels, and what opening the source showed beside samples.
+std::vector<std::string> notes_of(const Dataset& source, const PackResult& result) {
+    std::vector<std::string> notes = result.notes;
     for (const Oddity& oddity : source.info().oddities) notes.push_back(to_text(oddity));
     return notes;
 }
@@ -193,7 +193,7 @@ void show_result(const Arguments& arguments, const Dataset& source, const PackRe
                                        {"bytes", manifest.bytes()},
                                        {"left_out", manifest.left_out()},
                                        {"seconds", to_seconds(elapsed_ns)}};
-        json["notes"] = notes_of(source);
+        json["notes"] = notes_of(source, result);
         if (verified != nullptr) json["verified"] = verified->found == 0;
         if (!result.left_beside.empty()) json["left_beside"] = printable(result.left_beside);
         if (!result.engine_fallback.empty()) json["engine_fallback"] = result.engine_fallback;
@@ -210,7 +210,7 @@ void show_result(const Arguments& arguments, const Dataset& source, const PackRe
     } else {
         show_written(where, result, elapsed_ns);
     }
-    for (const std::string& note : notes_of(source)) tell(stdout, fmt::format("  note: {}\n", note));
+    for (const std::string& note : notes_of(source, result)) tell(stdout, fmt::format("  note: {}\n", note));
     if (verified != nullptr) {
         tell(stdout, verified->found > 0 ? fmt::format("  verified: NOT as it should be, {}\n",
                                                        format_counted(verified->found, "finding"))

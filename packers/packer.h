@@ -82,6 +82,11 @@ public:
     virtual bool has_index() const { return false; }
     // Whether a sample of several parts can be kept whole.
     virtual bool several_parts() const = 0;
+    // Whether a label's place is in the shard, not in its sidecar alone. What can be in neither is refused by the
+    // writer.
+    virtual bool keeps(const Label& /*label*/) const { return true; }
+    // Whether a sample without a label among others that have one gets a number that stands for none.
+    virtual bool marks_unlabelled() const { return false; }
     // About how many bytes a dataset takes.
     virtual std::uint64_t estimate_bytes(std::uint64_t samples, std::uint64_t content_bytes) const = 0;
     virtual std::unique_ptr<ShardWriter> open(const ShardPlan& plan) const = 0;

@@ -55,8 +55,17 @@ HeadMaker::HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer
         const std::string key = memory_ ? memory_->path(id) : source_->key(id);
         if (unique_paths_ && !unique_keys_) stems_.add(key);
         digest_ = feedline::digest(key, digest_);
+        if (paths_known()) labels_.use(key);
     }
     stems_.close();
+}
+
+bool HeadMaker::paths_known() const {
+    return memory_ || !source_->info().packed;
+}
+
+std::string HeadMaker::unused_labels() const {
+    return paths_known() ? labels_.unused() : std::string();
 }
 
 std::string HeadMaker::path_of(SampleId id, const SampleViews& views) const {

@@ -40,7 +40,12 @@ public:
     // Of all that the heads are made from but the records: keys, labels, options.
     std::uint64_t digest() const { return digest_; }
 
+    // What to say of lines of the file of labels that are of no sample; empty: of each there is one, or which samples
+    // there are is known only once their records are read.
+    std::string unused_labels() const;
+
 private:
+    bool paths_known() const;  // before records are read
     std::string path_of(SampleId id, const SampleViews& views) const;
     std::string class_name(const SampleViews& views) const;
     void choose_parts(SampleViews& views, const std::string& path) const;

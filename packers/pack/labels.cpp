@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "core/line_reader.h"
+#include "core/units.h"
 #include "packers/output/digest.h"
 
 namespace feedline {
@@ -48,6 +49,12 @@ std::optional<Label> label_in(std::string_view text) {
     return *numbers;
 }
 
+// As `find .` writes paths, and tar sometimes.
+std::string_view without_dot(std::string_view path) {
+    while (path.size() > 2 && path.starts_with("./")) path.remove_prefix(2);
+    return path;
+}
+
 }  // namespace
 
 LabelChoice::LabelChoice(const std::string& how) {
@@ -72,7 +79,9 @@ void LabelChoice::read(const std::string& path) {
             .advise("--labels takes auto, dir, none, or a file of lines PATH<TAB>LABEL");
     }
     std::string line;
+    std::uint64_t number = 0;
     while (in->next(line)) {
+        ++number;
         if (line.ends_with('\r')) line.pop_back();
         const std::size_t tab = line.rfind('\t');
         const auto refuse = [&](std::string why) {
@@ -84,7 +93,8 @@ void LabelChoice::read(const std::string& path) {
         const std::string_view text = std::string_view(line).substr(tab + 1);
         const std::optional<Label> label = label_in(text);
         if (!label) throw refuse(fmt::format("'{}' is a number that no label can have", printable(text)));
-        const auto [known, added] = labels_.emplace(line.substr(0, tab), *label);
+        const auto [known, added] = labels_.try_emplace(std::string(without_dot(std::string_view(line).substr(0, tab))),
+                                                        Line{*label, number, false});
         if (!added) throw refuse("the file of labels has a second label for " + printable(known->first));
         digest_ = feedline::digest(line, digest_);
     }
@@ -93,11 +103,32 @@ void LabelChoice::read(const std::string& path) {
 Label LabelChoice::label(const std::string& path, const Label& own) const {
     if (how_ == How::own) return own;
     if (how_ == How::none) return {};
-    const auto found = labels_.find(path);
+    const auto found = labels_.find(std::string(without_dot(path)));
     if (found == labels_.end()) {
-        throw Error(ErrorKind::usage, "the file of labels has none for " + printable(path)).at(file_);
+        throw Error(ErrorKind::usage, "the file of labels has none for " + printable(path))
+            .at(file_)
+            .advise("Its paths are relative to the source, as this one is; --labels none goes without");
     }
-    return found->second;
+    return found->second.label;
+}
+
+void LabelChoice::use(const std::string& path) {
+    const auto found = labels_.find(std::string(without_dot(path)));
+    if (found != labels_.end()) found->second.used = true;
+}
+
+std::string LabelChoice::unused() const {
+    std::uint64_t count = 0;
+    const std::pair<const std::string, Line>* first = nullptr;
+    for (const auto& line : labels_) {
+        if (line.second.used) continue;
+        ++count;
+        if (first == nullptr || line.second.number < first->second.number) first = &line;
+    }
+    if (first == nullptr) return {};
+    return fmt::format("{} of the file of labels {} of no sample, the first is line {}: {}",
+                       format_counted(count, "line"), count == 1 ? "is" : "are", first->second.number,
+                       printable(first->first));
 }
 
 }  // namespace feedline

@@ -28,6 +28,7 @@
 #include "packers/output/staging_directory.h"
 #include "packers/pack/head_maker.h"
 #include "packers/pack/journal.h"
+#include "packers/pack/label_count.h"
 #include "packers/pack/partition.h"
 #include "packers/pack/shard_job.h"
 #include "packers/pack/source_watch.h"
@@ -168,14 +169,14 @@ private:
     StagingOptions staging_options(const Standing& now) const;
     std::string clear_beside() const;
     double reading_seconds(const EngineSelection& engine) const;
-    std::vector<std::string> notes() const;
+    std::vector<std::string> notes(const HeadMaker& heads) const;
     std::string digest_of_all(const HeadMaker& heads) const;
     void require_space(std::uint64_t done_bytes) const;
     bool is_there(const PackedShard& shard, const std::string& directory) const;
     void forget_what_is_gone(Journal& journal, const std::string& directory) const;
-    void write_shards(const HeadMaker& heads, Journal& journal, const std::string& directory,
-                      const EngineSelection& engine, const std::function<void(const PackProgress&)>& progress,
-                      const Interrupt& interrupt);
+    LabelCount write_shards(const HeadMaker& heads, Journal& journal, const std::string& directory,
+                            const EngineSelection& engine, const std::function<void(const PackProgress&)>& progress,
+                            const Interrupt& interrupt);
     Manifest manifest_of(const Journal& journal, const std::string& plan) const;
     void write_manifest(const Manifest& manifest, const std::string& directory) const;
 
@@ -210,7 +211,7 @@ double Run::reading_seconds(const EngineSelection& engine) const {
     return to_seconds(now_ns() - start) * static_cast<double>(source_->size()) / static_cast<double>(count);
 }
 
-std::vector<std::string> Run::notes() const {
+std::vector<std::string> Run::notes(const HeadMaker& heads) const {
     constexpr std::uint64_t kMany = 1000;
     std::vector<std::string> notes;
     const DatasetInfo& info = source_->info();
@@ -226,6 +227,7 @@ std::vector<std::string> Run::notes() const {
         notes.push_back(fmt::format("samples become the plain bytes of their arrays: shape and type ({}) are not kept",
                                     printable(info.layout)));
     }
+    if (std::string unused = heads.unused_labels(); !unused.empty()) notes.push_back(std::move(unused));
     return notes;
 }
 
@@ -265,12 +267,14 @@ void Run::forget_what_is_gone(Journal& journal, const std::string& directory) co
     }
 }
 
-void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::string& directory,
-                       const EngineSelection& engine, const std::function<void(const PackProgress&)>& progress,
-                       const Interrupt& interrupt) {
+// Returns which labels the samples have that it wrote.
+LabelCount Run::write_shards(const HeadMaker& heads, Journal& journal, const std::string& directory,
+                             const EngineSelection& engine, const std::function<void(const PackProgress&)>& progress,
+                             const Interrupt& interrupt) {
     std::vector<std::uint64_t> missing;
     std::atomic<std::uint64_t> samples{0};
     std::atomic<std::uint64_t> bytes{0};
+    LabelCounts labels;
     std::atomic<std::uint64_t> shards{journal.done().size()};
     for (std::uint64_t number = 0; number < ranges_.size(); ++number) {
         const auto found = journal.done().find(number);
@@ -300,7 +304,8 @@ void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::stri
                                            .on_error = options_.on_error},
                                .rate = options_.rate_bytes_per_second > 0 ? &rate : nullptr,
                                .samples_done = samples,
-                               .bytes_done = bytes};
+                               .bytes_done = bytes,
+                               .labels = labels};
 
     std::mutex mutex;
     std::condition_variable ended;
@@ -347,6 +352,7 @@ void Run::write_shards(const HeadMaker& heads, Journal& journal, const std::stri
     if (progress) progress({samples, bytes, shards});
     if (failure) std::rethrow_exception(failure);
     if (interrupt.requested()) throw Error(ErrorKind::interrupted, "interrupted; --resume goes on with what is whole");
+    return labels.all();
 }
 
 Manifest Run::manifest_of(const Journal& journal, const std::string& plan) const {
@@ -445,7 +451,7 @@ PackPlan Run::plan() const {
     all.estimated_seconds = reading_seconds(engine);
     all.complete = now.complete;
     all.replaces = now.replace && now.there;
-    all.notes = notes();
+    all.notes = notes(heads);
     return all;
 }
 
@@ -461,7 +467,7 @@ PackResult Run::run(const std::function<void(const PackProgress&)>& progress, co
                 .engine_fallback = {}};
     }
     if (options_.note) {
-        for (const std::string& note : notes()) options_.note(note);
+        for (const std::string& note : notes(heads)) options_.note(note);
     }
     StagingDirectory staging(destination_, staging_options(now));
     // A run that was killed between its manifest and its last rename has nothing left to do but that.
@@ -492,7 +498,7 @@ PackResult Run::run(const std::function<void(const PackProgress&)>& progress, co
     for (const auto& [number, shard] : journal.done()) done_bytes += shard.bytes;
     require_space(done_bytes);
     try {
-        write_shards(heads, journal, staging.path(), engine, progress, interrupt);
+        result.notes = write_shards(heads, journal, staging.path(), engine, progress, interrupt).notes(packer_);
     } catch (...) {
         if (!journal.done().empty()) staging.keep();
         throw;

@@ -106,6 +106,7 @@ PackedShard ShardJob::run(std::uint64_t number, const ShardRange& range) {
         Attempt done = attempt(number, range, positions);
         if (done.failed.empty()) {
             done.shard.left_out = std::move(left_out);
+            context_.labels.add(done.labels);
             return std::move(done.shard);
         }
         for (Failed& failed : done.failed) {
@@ -188,6 +189,7 @@ ShardJob::Attempt ShardJob::attempt(std::uint64_t number, const ShardRange& rang
                     .advise("Replace it, or leave it out with --on-error skip");
             }
             open.emplace(*writer, sample.head);
+            result.labels.add(sample.head, context_.packer);
             for (std::size_t part = 0; part < sample.contents.size(); ++part) open->append(part, sample.contents[part]);
         } else {
             open->append(0, piece.bytes);

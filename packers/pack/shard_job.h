@@ -15,6 +15,7 @@
 #include "loaders/packed/manifest.h"
 #include "packers/output/rate_limit.h"
 #include "packers/pack/head_maker.h"
+#include "packers/pack/label_count.h"
 #include "packers/pack/partition.h"
 #include "packers/pack/sample_reader.h"
 #include "packers/pack/source_watch.h"
@@ -37,6 +38,7 @@ struct ShardContext {
     RateLimit* rate = nullptr;
     std::atomic<std::uint64_t>& samples_done;
     std::atomic<std::uint64_t>& bytes_done;
+    LabelCounts& labels;
 };
 
 class ShardJob {
@@ -55,6 +57,7 @@ private:
     };
     struct Attempt {
         PackedShard shard;
+        LabelCount labels;
         std::vector<Failed> failed;
     };
     Attempt attempt(std::uint64_t number, const ShardRange& range, const std::vector<std::uint64_t>& positions);

@@ -552,6 +552,41 @@ TEST_F(Packing, TakesLabelsFromAFileAndNoneWhereToldSo) {
     EXPECT_THAT(said, HasSubstr("a/2.jpg"));
 }
 
+TEST_F(Packing, SaysWhichLinesOfLabelsAreOfNoSampleAndTakesPathsOfFind) {
+    write_file(dir_ / "labels.tsv", "gone.jpg\t1\n./a/1.jpg\t7\na/2.jpg\t8\n./b/3.jpg\t9\ngone/too.jpg\t1\n");
+    std::vector<std::string> notes;
+    const auto note = [&](const std::string& text) { notes.push_back(text); };
+    pack_directory(source_, dir_ / "labelled", "webdataset", {.labels = dir_ / "labels.tsv", .note = note});
+    EXPECT_EQ(read_all(dir_ / "labelled").at(0).label, Label(std::int64_t{7}));
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_THAT(notes[0], HasSubstr("2 lines of the file of labels are of no sample, the first is line 1: gone.jpg"));
+    // The paths of a packed dataset of ours are known as well.
+    pack_directory(dir_ / "labelled", dir_ / "again", "webdataset", {.labels = dir_ / "labels.tsv", .note = note});
+    EXPECT_EQ(notes.size(), 2U);
+}
+
+TEST_F(Packing, SaysWhatBecameOfLabelsThatTheFormatHasNoPlaceFor) {
+    for (const Packer* packer : all_packers()) {
+        const std::string format(packer->format());
+        if (format != "lmdb" && format != "hdf5" && format != "pth") continue;
+        const std::string packed = dir_ / format;
+        if (format == "lmdb") {
+            write_file(dir_ / "labels.tsv", "a/1.jpg\t7\na/2.jpg\t1,2\nb/3.jpg\ta cat\n");
+            const PackResult result = pack_directory(source_, packed, format, {.labels = dir_ / "labels.tsv"});
+            ASSERT_EQ(result.notes.size(), 1U);
+            EXPECT_THAT(result.notes[0], HasSubstr("2 labels"));
+            EXPECT_THAT(result.notes[0], HasSubstr("such as that of a/2.jpg"));
+        } else {
+            write_file(source_ + "/root.jpg", "no class");
+            const PackResult result = pack_directory(source_, packed, format);
+            ASSERT_EQ(result.notes.size(), 1U);
+            EXPECT_THAT(result.notes[0], HasSubstr("1 sample without a label among 3"));
+            fs::remove(source_ + "/root.jpg");
+        }
+        EXPECT_TRUE(pack_directory(source_, packed + "2", format).notes.empty());
+    }
+}
+
 TEST_F(Packing, KeepsSamplesOfSeveralPartsWhole) {
     if (!can_look_into("tfrecord")) GTEST_SKIP() << "no protobuf";
     const std::string first = dir_ / "pairs-000000.tar";
