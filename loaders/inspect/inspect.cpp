@@ -14,6 +14,7 @@
 #include "core/fd.h"
 #include "core/units.h"
 #include "loaders/engine/engine.h"
+#include "loaders/left_behind.h"
 #include "loaders/oddity_text.h"
 #include "loaders/packed/manifest.h"
 
@@ -106,7 +107,7 @@ private:
     std::vector<std::byte> buffer_;
 };
 
-InspectedSample look_into(const Dataset& dataset, OneByOne& reader, SampleId id) {
+InspectedSample look_into(const Dataset& dataset, OneByOne& reader, SampleId id, LeftBehindNotes& left) {
     InspectedSample sample;
     sample.key = dataset.key(id);
     Extent extent;
@@ -118,6 +119,8 @@ InspectedSample look_into(const Dataset& dataset, OneByOne& reader, SampleId id)
     if (whole) sample.problem = dataset.check(id, record);
     const SampleViews views = dataset.views(id, record);
     if (sample.problem.empty() && whole) sample.problem = views.problem;
+    const auto* leaves = dynamic_cast<const LeavesBehind*>(&dataset);
+    if (leaves != nullptr && whole && sample.problem.empty()) left.add(leaves->left_behind(record));
     for (const Part& part : views.parts)
         sample.parts.emplace_back(part.name, whole ? part.bytes.size() : extent.length_bytes);
     sample.label = views.label;
@@ -193,18 +196,21 @@ Description inspect(const std::shared_ptr<const Dataset>& dataset, std::uint64_t
     }
     description.sizes = sizes_of(*dataset);
     OneByOne reader(dataset);
+    LeftBehindNotes twice;  // the first ones come again
     for (SampleId id = 0; id < std::min(first, dataset->size()); ++id) {
-        description.first.push_back(look_into(*dataset, reader, id));
+        description.first.push_back(look_into(*dataset, reader, id, twice));
     }
+    LeftBehindNotes left;
     description.looked_into = std::min(samples, dataset->size());
     for (std::uint64_t i = 0; i < description.looked_into; ++i) {
-        const InspectedSample sample = look_into(*dataset, reader, dataset->size() / description.looked_into * i);
+        const InspectedSample sample = look_into(*dataset, reader, dataset->size() / description.looked_into * i, left);
         description.with_number += std::holds_alternative<std::int64_t>(sample.label) ? 1 : 0;
         description.with_list += std::holds_alternative<std::vector<std::int64_t>>(sample.label) ? 1 : 0;
         description.with_text += std::holds_alternative<std::string>(sample.label) ? 1 : 0;
         description.damaged += sample.problem.empty() ? 0 : 1;
     }
     add_warnings(description);
+    for (std::string& note : left.notes()) description.warnings.push_back(std::move(note));
     if (description.info.packed) return description;
     if (std::string among = packed_among(*dataset); !among.empty()) description.warnings.push_back(std::move(among));
     return description;

@@ -30,18 +30,22 @@ const Feature* Example::only(Feature::Kind kind) const {
 }
 
 std::optional<std::span<const std::byte>> Example::payload() const {
-    if (sequence_) return std::nullopt;
+    const Feature* feature = payload_feature();
+    if (feature == nullptr) return std::nullopt;
+    return feature->bytes.front();
+}
+
+const Feature* Example::payload_feature() const {
+    if (sequence_) return nullptr;
     for (const std::string_view name : {"image/encoded", "image"}) {
         const Feature* feature = find(name);
-        if (feature != nullptr && feature->bytes.size() == 1) return feature->bytes.front();
+        if (feature != nullptr && feature->bytes.size() == 1) return feature;
     }
     // One text among numbers is a column of a table, and in the next record another one may be the only one.
     const bool table = std::any_of(features_.begin(), features_.end(), [](const Feature& feature) {
         return !feature.floats.empty() || feature.integers.size() > 1 || feature.bytes.size() > 1;
     });
-    const Feature* feature = table ? nullptr : only(Feature::Kind::bytes);
-    if (feature == nullptr) return std::nullopt;
-    return feature->bytes.front();
+    return table ? nullptr : only(Feature::Kind::bytes);
 }
 
 std::string Example::payload_name() const {
@@ -56,17 +60,22 @@ std::string Example::payload_name() const {
 }
 
 Label Example::label() const {
+    const Feature* feature = label_feature();
+    if (feature == nullptr) return {};
+    if (feature->integers.size() == 1) return feature->integers.front();
+    if (feature->integers.size() > 1) return feature->integers;
+    return std::string(text(feature->name));
+}
+
+const Feature* Example::label_feature() const {
     constexpr std::size_t kLongestText = 4096;  // what is longer is no name but a mask
     for (const std::string_view name : {"image/class/label", "label", "class", "image/object/class/label"}) {
         const Feature* feature = find(name);
         if (feature == nullptr) continue;
-        if (feature->integers.size() == 1) return feature->integers.front();
-        if (feature->integers.size() > 1) return feature->integers;
-        if (feature->bytes.size() == 1 && feature->bytes.front().size() <= kLongestText) return std::string(text(name));
+        if (!feature->integers.empty()) return feature;
+        if (feature->bytes.size() == 1 && feature->bytes.front().size() <= kLongestText) return feature;
     }
-    const Feature* feature = only(Feature::Kind::integers);
-    if (feature == nullptr) return {};
-    return feature->integers.front();
+    return only(Feature::Kind::integers);
 }
 
 std::string_view Example::text(std::string_view name) const {
@@ -76,10 +85,30 @@ std::string_view Example::text(std::string_view name) const {
 }
 
 std::string_view Example::file_name() const {
+    const Feature* feature = file_name_feature();
+    return feature == nullptr ? std::string_view() : text(feature->name);
+}
+
+const Feature* Example::file_name_feature() const {
     for (const std::string_view name : {"image/filename", "filename", "key"}) {
-        if (const std::string_view found = text(name); !found.empty()) return found;
+        if (!text(name).empty()) return find(name);
     }
-    return {};
+    return nullptr;
+}
+
+std::vector<std::string_view> Example::others() const {
+    const std::array used = {payload_feature(), label_feature(), file_name_feature(), find("image/class/text"),
+                             find("image/format")};
+    std::vector<std::string_view> names;
+    for (const Feature& feature : features_) {
+        if (feature.name.starts_with("part/") && feature.bytes.size() == 1) continue;
+        // Of one that is written twice the last counts.
+        const Feature* counts = find(feature.name);
+        if (counts == &feature && std::find(used.begin(), used.end(), counts) == used.end()) {
+            names.push_back(feature.name);
+        }
+    }
+    return names;
 }
 
 std::string_view Example::class_text() const {

@@ -53,8 +53,13 @@ public:
     // `image/filename`, `filename`, `key`.
     std::string_view file_name() const;
     std::string_view class_text() const;  // `image/class/text`
+    // Names of features that none of the above is made of, nor a part that our own packer keeps (`part/...`).
+    std::vector<std::string_view> others() const;
 
 private:
+    const Feature* payload_feature() const;
+    const Feature* label_feature() const;
+    const Feature* file_name_feature() const;
     const Feature* only(Feature::Kind kind) const;
     std::string_view text(std::string_view name) const;
 

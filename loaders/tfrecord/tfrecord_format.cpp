@@ -8,6 +8,7 @@
 
 #include "core/beginning.h"
 #include "core/error.h"
+#include "loaders/left_behind.h"
 #include "loaders/shards/shard_dataset.h"
 #include "loaders/tfrecord/example.h"
 #include "loaders/tfrecord/framing.h"
@@ -30,7 +31,7 @@ std::string framing_problem(std::span<const std::byte> record) {
     return {};
 }
 
-class TfrecordDataset final : public ShardDataset {
+class TfrecordDataset final : public ShardDataset, public LeavesBehind {
 public:
     TfrecordDataset(std::string path, ShardList list, ExtentIndex index,
                     std::vector<std::shared_ptr<const AccessPoints>> access)
@@ -66,6 +67,16 @@ public:
         const std::span<const std::byte> whole = inside_framing(record);
         const std::optional<Example> example = Example::parse(whole);
         return example ? example->payload().value_or(whole) : whole;
+    }
+
+    LeftBehind left_behind(std::span<const std::byte> record) const override {
+        LeftBehind left;
+        const std::optional<Example> example = Example::parse(inside_framing(record));
+        if (!example) return left;
+        left.whole = !example->payload();
+        if (left.whole) return left;
+        for (const std::string_view name : example->others()) left.names.emplace_back(name);
+        return left;
     }
 
     std::string check(SampleId /*id*/, std::span<const std::byte> record) const override {

@@ -47,7 +47,8 @@ HeadMaker::HeadMaker(std::shared_ptr<const Dataset> source, const Packer& packer
       labels_(std::move(labels)),
       memory_(SourceMemory::read(*source_)),
       unique_keys_(!memory_ && source_->info().format == "webdataset" && keys_tell_apart(*source_)),
-      unique_paths_(!source_->info().packed || memory_ || unique_keys_) {
+      unique_paths_(!source_->info().packed || memory_ || unique_keys_),
+      leaves_(dynamic_cast<const LeavesBehind*>(source_.get())) {
     for (const ClassName& one : classes) class_names_.emplace(one.label, one.name);
     for (const std::string& part : parts_) digest_ = feedline::digest(part, digest_);
     digest_ = feedline::digest(labels_.digest(), digest_);
@@ -87,6 +88,12 @@ Sample HeadMaker::sample(std::uint64_t number, SampleId id, std::span<const std:
         views.label = memory_->label(id);
     }
     if (!sample.problem.empty()) return sample;
+    constexpr std::uint64_t kLookedInto = 256;
+    if (leaves_ != nullptr && number < kLookedInto) {
+        const LeftBehind left = leaves_->left_behind(record);
+        const std::lock_guard lock(mutex_);
+        left_behind_.add(left);
+    }
     choose_parts(views, path);
     // Formats have names of their own for what a suffix says.
     if (memory_ && views.parts.size() == 1) {

@@ -1,10 +1,11 @@
 // From a record of the source to what a packer is told of the sample.
 //
-// Thread-safety: immutable after construction.
+// Thread-safety: const members may be called from any thread at once.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "loaders/dataset.h"
+#include "loaders/left_behind.h"
 #include "packers/pack/labels.h"
 #include "packers/pack/source_memory.h"
 #include "packers/pack/unique_stems.h"
@@ -44,6 +46,12 @@ public:
     // there are is known only once their records are read.
     std::string unused_labels() const;
 
+    // What the records of the first samples hold that was not packed.
+    std::vector<std::string> left_behind() const {
+        const std::lock_guard lock(mutex_);
+        return left_behind_.notes();
+    }
+
 private:
     bool paths_known() const;  // before records are read
     std::string path_of(SampleId id, const SampleViews& views) const;
@@ -60,6 +68,9 @@ private:
     bool unique_paths_;  // in the source, so that they can stand for themselves
     UniqueStems stems_;
     std::uint64_t digest_ = 0;
+    const LeavesBehind* leaves_;  // the source, or null
+    mutable std::mutex mutex_;
+    mutable LeftBehindNotes left_behind_;
 };
 
 }  // namespace feedline

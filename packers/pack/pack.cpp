@@ -499,6 +499,7 @@ PackResult Run::run(const std::function<void(const PackProgress&)>& progress, co
     require_space(done_bytes);
     try {
         result.notes = write_shards(heads, journal, staging.path(), engine, progress, interrupt).notes(packer_);
+        for (std::string& note : heads.left_behind()) result.notes.push_back(std::move(note));
     } catch (...) {
         if (!journal.done().empty()) staging.keep();
         throw;

@@ -66,7 +66,7 @@ struct PackResult {
     std::uint64_t resumed_shards = 0;  // that an earlier run had finished
     bool was_complete = false;         // there was nothing to do
     std::string left_beside{};         // then: a directory that another run has left, and that takes up space
-    std::vector<std::string> notes{};  // what became of labels, of the samples that this run wrote
+    std::vector<std::string> notes{};  // what was lost of the samples that this run wrote
     std::string engine_fallback;       // why the source is not read as it should be; empty: it is
 };
 

@@ -72,6 +72,7 @@ TEST_F(ExampleTest, TheCommonKeysAreFound) {
     EXPECT_EQ(parsed.example->label(), Label(std::int64_t{7}));
     EXPECT_EQ(parsed.example->class_text(), "cat");
     EXPECT_EQ(parsed.example->file_name(), "a/b.jpg");
+    EXPECT_THAT(parsed.example->others(), ElementsAre("image/height"));
     // In place: the view points into the record.
     EXPECT_GE(text(parsed.example->payload().value()).data(), parsed.bytes.data());
     EXPECT_LT(text(parsed.example->payload().value()).data(), parsed.bytes.data() + parsed.bytes.size());

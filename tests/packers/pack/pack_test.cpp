@@ -8,11 +8,14 @@
 #include <functional>
 #include <set>
 
+#include "core/crc32c.h"
 #include "core/error.h"
 #include "core/incomplete.h"
+#include "loaders/inspect/inspect.h"
 #include "loaders/packed/manifest.h"
 #include "loaders/packed/sidecar.h"
 #include "loaders/tfrecord/example.h"
+#include "loaders/tfrecord/framing.h"
 #include "packers/pack/journal.h"
 #include "tests/packers/pack/pack_lab.h"
 #include "tests/packers/small_filesystem.h"
@@ -23,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -563,6 +567,39 @@ TEST_F(Packing, SaysWhichLinesOfLabelsAreOfNoSampleAndTakesPathsOfFind) {
     // The paths of a packed dataset of ours are known as well.
     pack_directory(dir_ / "labelled", dir_ / "again", "webdataset", {.labels = dir_ / "labels.tsv", .note = note});
     EXPECT_EQ(notes.size(), 2U);
+}
+
+TEST_F(Packing, SaysWhichFeaturesOfOtherPeoplesExamplesItGoesWithout) {
+    if (!can_look_into("tfrecord")) GTEST_SKIP() << "no protobuf";
+    const auto field = [](char tag, const std::string& content) {  // of less than 128 bytes
+        return std::string{tag, static_cast<char>(content.size())} + content;
+    };
+    const auto bytes = [&](const std::string& name, const std::string& value) {
+        return field(0x0a, field(0x0a, name) + field(0x12, field(0x0a, field(0x0a, value))));
+    };
+    const auto write = [&](const std::string& path, const std::string& features) {
+        const std::string example = field(0x0a, features);
+        const auto header = tfrecord::make_header(example.size());
+        const auto footer = tfrecord::make_footer(crc32c(std::as_bytes(std::span(example))));
+        const auto text = [](const auto& raw) {
+            return std::string(reinterpret_cast<const char*>(raw.data()), raw.size());
+        };
+        write_file(path, text(header) + example + text(footer));
+    };
+    write(dir_ / "boxes.tfrecord", bytes("image/encoded", "x") + bytes("image/filename", "x.jpg") + bytes("bbox", "1"));
+    write(dir_ / "table.tfrecord", bytes("left", "x") + bytes("right", "y"));
+    for (const auto& [name, said] :
+         {std::pair{"boxes", "without what else their records hold: bbox (names of 1 record"},
+          std::pair{"table", "a sample is the whole serialized record"}}) {
+        const std::string source = dir_ / name + ".tfrecord";
+        const PackResult result = pack_directory(source, dir_ / name, "webdataset");
+        ASSERT_EQ(result.notes.size(), 1U) << name;
+        EXPECT_THAT(result.notes[0], HasSubstr(said));
+        EXPECT_THAT(inspect(open_dataset(source, "auto", {}), 1, 200).warnings, Contains(HasSubstr(said)));
+    }
+    pack_directory(source_, dir_ / "ours", "tfrecord");
+    remove_what_remembers(dir_ / "ours");
+    EXPECT_TRUE(pack_directory(dir_ / "ours", dir_ / "again", "tfrecord").notes.empty());
 }
 
 TEST_F(Packing, SaysWhatBecameOfLabelsThatTheFormatHasNoPlaceFor) {
