@@ -288,7 +288,7 @@ TierInfo describe_mount(const Mount& mount, std::string_view path, std::span<con
 TierInfo tier_info(const std::string& path) {
     std::string real = without_links(path);
     // A pattern of shards names no file of its own.
-    if (real.empty() && errno == ENOENT) {
+    if (real.empty() && errno == ENOENT && path.find_first_of("*?[", path.rfind('/') + 1) != std::string::npos) {
         const std::filesystem::path directory = std::filesystem::path(path).parent_path();
         real = without_links(directory.empty() ? "." : directory.native());
     }

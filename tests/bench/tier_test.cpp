@@ -259,6 +259,7 @@ TEST(Tier, ThisMachine) {
     std::filesystem::create_directory_symlink(dir.path(), dir / "link");
     EXPECT_EQ(tier_info(dir / "link").mount_point, tier_info(dir.path()).mount_point);
     EXPECT_THROW(tier_info(dir / "absent"), Error);
+    EXPECT_EQ(tier_info(dir / "*.tar").mount_point, tier_info(dir.path()).mount_point);
     const DeviceCounters none = device_counters(shm);
     EXPECT_FALSE(none.device_reads);
 }
