@@ -185,7 +185,8 @@ TEST_P(PackedFormat, NamesNoClassesOfLabelsThatAreNotTheSourcesOwn) {
         const PackResult result = pack_directory(source, packed, GetParam(), {.labels = labels});
         EXPECT_TRUE(result.manifest.classes.empty());
         for (const ReadSample& sample : read_all(packed)) EXPECT_THAT(sample.class_name, Not(AnyOf("cats", "dogs")));
-        for (const ClassName& one : open_dataset(packed, "auto", {})->info().classes) {
+        const std::shared_ptr<const Dataset> dataset = open_dataset(packed, "auto", {});
+        for (const ClassName& one : dataset->info().classes) {
             EXPECT_THAT(one.name, Not(AnyOf("cats", "dogs")));
         }
     }
