@@ -153,6 +153,12 @@ std::string against_line(const SidecarSample& line, const SampleViews& views, co
     return {};
 }
 
+// What cannot be read is told sample by sample.
+SampleReader read_all(const std::shared_ptr<const Dataset>& packed, const std::vector<SampleId>& ids,
+                      std::shared_ptr<Slab>& slab) {
+    return {packed, ids, {.engine = select_engine(EngineKind::uring, *packed), .on_error = OnError::skip}, slab};
+}
+
 }  // namespace
 
 std::vector<ShardSamples> samples_by_shard(const Dataset& dataset) {
@@ -173,8 +179,7 @@ std::vector<ShardSamples> samples_by_shard(const Dataset& dataset) {
 std::vector<std::string> SampleCheck::paths_in_records(const ShardSamples& samples) const {
     std::vector<std::string> paths(samples.ids.size());
     std::shared_ptr<Slab> slab;
-    SampleReader reader(packed_, samples.ids,
-                        {.engine = select_engine(EngineKind::uring, *packed_), .on_error = OnError::skip}, slab);
+    SampleReader reader = read_all(packed_, samples.ids, slab);
     RecordPiece piece;
     while (reader.next(piece)) {
         if (interrupt_.requested()) throw Error(ErrorKind::interrupted, "interrupted");
@@ -223,8 +228,7 @@ std::uint64_t SampleCheck::shard(const ShardSamples& samples, const std::string&
     }
     std::uint64_t compared = 0;
     std::shared_ptr<Slab> slab;
-    SampleReader reader(packed_, samples.ids,
-                        {.engine = select_engine(EngineKind::uring, *packed_), .on_error = OnError::skip}, slab);
+    SampleReader reader = read_all(packed_, samples.ids, slab);
     RecordPiece piece;
     while (reader.next(piece)) {
         if (interrupt_.requested()) throw Error(ErrorKind::interrupted, "interrupted");
