@@ -1,9 +1,12 @@
 #include "tests/packers/pack/pack_lab.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <numeric>
 
 #include "core/interrupt.h"
+#include "loaders/tfrecord/example.h"
 #include "packers/pack/sample_reader.h"
 #include "tests/testutil/temp_dir.h"
 
@@ -56,6 +59,26 @@ PackResult pack_directory(const std::string& source, const std::string& destinat
     options.destination = destination;
     const Interrupt never;
     return pack(open_dataset(source, "auto", {}), find_packer(format), options, {}, never);
+}
+
+ErrorKind kind_of(const std::function<void()>& call, std::string* said) {
+    try {
+        call();
+    } catch (const Error& error) {
+        if (said != nullptr) *said = error.what();
+        return error.kind();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return ErrorKind::internal;
+}
+
+std::string write_tree(const std::string& path, const std::map<std::string, std::string>& files) {
+    for (const auto& [name, content] : files) write_file(path + "/" + name, content);
+    return path;
+}
+
+bool can_look_into(std::string_view format) {
+    return format != "tfrecord" || tfrecord::can_parse_examples();
 }
 
 }  // namespace feedline::test
